@@ -1,0 +1,1 @@
+"""askbus: the bus between software agents and the people they work for."""

@@ -1,0 +1,1 @@
+"""Who is acting, and what they may see and do."""

@@ -1,0 +1,1 @@
+"""askbus's own Postgres: connections, statements in files, migrations, one role per service."""

@@ -1,0 +1,72 @@
+"""Every setting, from environment variables that start with ASKBUS_, checked when a process starts."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class SettingsError(SystemExit):
+    """A setting is missing or wrong; the text says which variable to set, and to what."""
+
+
+class Settings(BaseSettings):
+    """What a service is told. Durations are in seconds. A service that is given ASKBUS_SECRET derives its own Postgres role and
+    NATS user from it (askbus.runtime.secrets); without it the URLs are used with the credentials that they hold."""
+
+    model_config = SettingsConfigDict(env_prefix="ASKBUS_", env_ignore_empty=True, frozen=True, extra="ignore")
+
+    database_url: str = Field(description="askbus's own Postgres 18: postgresql://user:password@host:5432/askbus")
+    nats_url: str = Field(description="NATS with JetStream: nats://user:password@host:4222")
+    secret: SecretStr | None = Field(None, description="The deployment's secret, at least 32 characters; credentials derive from it.")
+    records_url: str | None = Field(None, description="The Postgres database that holds the team's records.")
+
+    public_url: str = Field("http://127.0.0.1:8080", description="The URL that people open; links and cookies are made for it.")
+    http_host: str = Field("127.0.0.1", description="Address that the gateway listens on.")
+    http_port: int = Field(8080, ge=0, le=65535, description="Port that the gateway listens on.")
+    health_host: str = Field("127.0.0.1", description="Address of /healthz and /readyz of the services without HTTP of their own.")
+    health_port: int | None = Field(None, ge=0, le=65535, description="Port of /healthz and /readyz; none serves none.")
+
+    callout_seed: SecretStr | None = Field(None, description="NATS account seed that signs agents' credentials (gateway only).")
+
+    model_base_url: str = Field("https://api.openai.com/v1", description="Any OpenAI-compatible endpoint.")
+    model_api_key: SecretStr | None = Field(None, description="Its key.")
+    model_name: str = Field("gpt-5", description="The model asked for.")
+    model_calls_per_turn: int = Field(24, ge=1, description="Budget of model calls in one turn.")
+    turn_seconds: float = Field(300, gt=0, description="Budget of active time of one turn; waiting for a person is not counted.")
+
+    pool_size: int = Field(8, ge=1, description="Postgres connections of one process.")
+    slots: int = Field(8, ge=1, description="Messages that one process works on at once.")
+    lease: float = Field(6, gt=0, description="How long a claimed step or run stays with a worker that shows no sign of life.")
+    ack_wait: float = Field(5, gt=0, description="When JetStream delivers an unacknowledged message again.")
+    sweep_every: float = Field(3, gt=0, description="How often an owner looks for rows that wait for a machine and did not move.")
+    stuck_after: float = Field(5, gt=0, description="How long such a row may rest before the sweep wakes it.")
+    expiry_every: float = Field(2, gt=0, description="How often expiry sweeps.")
+    command_timeout: float = Field(5, gt=0, description="How long a door waits for the owner's reply.")
+    drain: float = Field(10, gt=0, description="How long a service told to stop may finish what it is doing.")
+
+    heartbeat: float = Field(15, gt=0, description="Seconds between comments on an idle SSE stream.")
+    stream_age: float = Field(1800, gt=0, description="A stream is closed after about this long and comes back with its id.")
+
+    log_level: str = Field("info", description="debug, info, warning or error.")
+    log_format: str = Field("json", pattern="^(json|console)$", description="json, or console for people.")
+    trace_ratio: float = Field(1.0, ge=0, le=1, description="The part of traces that is kept.")
+    trace_file: Path | None = Field(None, description="Keep spans in this local file (JSON lines); `askbus trace` reads it.")
+    otlp_endpoint: str | None = Field(None, description="Send spans to this OTLP/HTTP collector: http://host:4318")
+
+    crash_at: str | None = Field(None, description="For fault tests: exit hard at this named point, `point` or `point:hit`.")
+
+    @classmethod
+    def load(cls, **overrides: object) -> Self:
+        """The settings of this process. Raises SettingsError with one line for each variable that is missing or wrong."""
+        try:
+            return cls(**overrides)  # type: ignore[arg-type]  # pydantic checks them
+        except ValidationError as error:
+            lines = []
+            for problem in error.errors():
+                name = str(problem["loc"][0])
+                field = cls.model_fields.get(name)
+                meaning = f" ({field.description})" if field is not None and field.description else ""
+                lines.append(f"  ASKBUS_{name.upper()}: {problem['msg']}{meaning}")
+            raise SettingsError("askbus cannot start; set these environment variables:\n" + "\n".join(lines)) from None
