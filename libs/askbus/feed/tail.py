@@ -1,0 +1,111 @@
+"""The live tail of a gateway: one LISTEN connection, one reading connection, one cursor for all its clients.
+
+NOTIFY is a wake-up, never a carrier: it is empty, and a poll each second runs all the same. A dropped connection is made again with
+back-off, and the gap is read from the log.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+
+import asyncpg
+import structlog
+
+from askbus.db.pool import SETTINGS, Pool
+from askbus.db.statements import Statement
+from askbus.feed.model import Change, Snapshot
+from askbus.feed.reader import changes_after
+
+log = structlog.get_logger()
+
+POSITION = Statement("askbus.feed", "sql/position.sql")
+CHANNEL = "askbus"
+Deliver = Callable[[Snapshot, Sequence[Change]], Awaitable[None]]
+
+
+class Tail:
+    """Follows the log from the moment it starts. `deliver` gets each page of changes and the snapshot that the reader then has.
+
+    `url` must lead to the primary, directly: LISTEN does not work through a transaction pooler. `check` and `poll` are in seconds.
+    """
+
+    def __init__(self, url: str, pool: Pool, deliver: Deliver, *, poll: float = 1, check: float = 5) -> None:
+        self.url = url
+        self.pool = pool
+        self.deliver = deliver
+        self.poll = poll
+        self.check = check
+        self.epoch = ""
+        self.cursor: Snapshot | None = None
+        self.listening = False
+        self.started = asyncio.Event()
+        self._nudged = asyncio.Event()
+
+    async def run(self) -> None:
+        """Follows until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._listen(), name="feed.listen")
+            tasks.create_task(self._follow(), name="feed.follow")
+
+    async def _listen(self) -> None:
+        delay = 0.1
+        while True:
+            try:
+                await self._listen_once()
+                delay = 0.1
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                log.warning("feed.listen_lost", error=type(error).__name__)
+            finally:
+                self.listening = False
+            await asyncio.sleep(delay * random.uniform(0.5, 1))  # noqa: S311  # jitter, no secret
+            delay = min(delay * 2, 5)
+
+    async def _listen_once(self) -> None:
+        connection = await asyncpg.connect(
+            self.url, server_settings={**SETTINGS, "application_name": "askbus gateway listen"}, timeout=10
+        )
+        try:
+            gone = asyncio.Event()
+            connection.add_termination_listener(lambda _connection: gone.set())
+            await connection.add_listener(CHANNEL, lambda *_: self._nudged.set())
+            self.listening = True
+            self._nudged.set()
+            while not gone.is_set():
+                await connection.fetchval("SELECT 1", timeout=self.check)
+                try:
+                    async with asyncio.timeout(self.check):
+                        await gone.wait()
+                except TimeoutError:
+                    continue
+        finally:
+            connection.terminate()
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                await self._read()
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                log.warning("feed.read_failed", error=type(error).__name__)
+                await asyncio.sleep(min(self.poll, 0.5))
+                continue
+            try:
+                async with asyncio.timeout(self.poll):
+                    await self._nudged.wait()
+            except TimeoutError:
+                pass
+
+    async def _read(self) -> None:
+        if self.cursor is None:
+            position = await POSITION.one(self.pool)
+            self.epoch, self.cursor = position["epoch"], Snapshot.parse(position["cursor"])
+            self.started.set()
+        self._nudged.clear()
+        pages = changes_after(self.pool, str(self.cursor))
+        changes: list[Change] = []
+        async for cursor, page in pages:
+            changes += page
+            reached = cursor
+        snapshot = Snapshot.parse(reached)
+        self.cursor = snapshot
+        if changes:
+            await self.deliver(snapshot, changes)
