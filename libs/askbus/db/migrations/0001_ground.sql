@@ -301,3 +301,21 @@ CREATE TRIGGER log_settled AFTER UPDATE ON questions
     FOR EACH ROW WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION log_question();
 CREATE TRIGGER log_asked_back AFTER UPDATE ON questions
     FOR EACH ROW WHEN (OLD.note_count IS DISTINCT FROM NEW.note_count) EXECUTE FUNCTION log_question('asked_back');
+
+CREATE VIEW question_viewers AS
+    SELECT q.id AS question_id, a.user_id, a.project_id,
+           a.may_write AND coalesce(q.assignee_id = a.user_id, true) AS may_answer
+      FROM questions q
+      JOIN project_access a USING (workspace_id, project_id)
+     WHERE q.turn_id IS NULL OR q.user_id = a.user_id;
+COMMENT ON VIEW question_viewers IS 'Who sees a question now, and whether they may answer it. A chat''s own question is its user''s alone.';
+
+CREATE VIEW questions_now AS
+    SELECT q.id, q.workspace_id, q.project_id, q.user_id, q.token_id, q.turn_id, q.call_id,
+           CASE WHEN q.state = 'open' AND q.expires_at <= now() THEN 'expired' ELSE q.state END AS state,
+           q.title, q.text, q.options, q.multiple, q.free_text, q.answer_schema, q.link, q.reference, q.priority, q.assignee_id,
+           q.dedupe_key, q.asked_at, q.expires_at,
+           CASE WHEN q.state = 'open' AND q.expires_at <= now() THEN q.expires_at ELSE q.settled_at END AS settled_at,
+           q.settled_by, q.answer, q.reason, q.superseded_by, q.note_count, q.untold
+      FROM questions q;
+COMMENT ON VIEW questions_now IS 'Questions as they read now: past its expiry one is expired, swept or not.';

@@ -1,0 +1,1 @@
+"""Questions: what an agent wants a person to answer."""

@@ -1,0 +1,238 @@
+"""Questions: types, states, moves, commands. Pure."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+
+from askbus.access.model import Principal
+from askbus.bus.envelope import Command, Service
+from askbus.questions.answer import AnswerSchema
+
+DEFAULT_LIFE = timedelta(hours=24)
+LONGEST_LIFE = timedelta(days=30)
+LONGEST_WAIT = 600
+"""Seconds that one call may wait for an outcome (Q2)."""
+
+
+class QuestionState(StrEnum):
+    OPEN = "open"
+    ANSWERED = "answered"
+    DECLINED = "declined"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+
+
+class QuestionVerb(StrEnum):
+    ANSWER = "answer"
+    DECLINE = "decline"
+    ASK_BACK = "ask_back"
+    CANCEL = "cancel"
+    EXPIRE = "expire"
+    SUPERSEDE = "supersede"
+
+
+MOVES: dict[tuple[QuestionState, QuestionVerb], QuestionState] = {
+    (QuestionState.OPEN, QuestionVerb.ANSWER): QuestionState.ANSWERED,
+    (QuestionState.OPEN, QuestionVerb.DECLINE): QuestionState.DECLINED,
+    (QuestionState.OPEN, QuestionVerb.ASK_BACK): QuestionState.OPEN,
+    (QuestionState.OPEN, QuestionVerb.CANCEL): QuestionState.CANCELLED,
+    (QuestionState.OPEN, QuestionVerb.EXPIRE): QuestionState.EXPIRED,
+    (QuestionState.OPEN, QuestionVerb.SUPERSEDE): QuestionState.SUPERSEDED,
+}
+"""Every move there is: terminal is terminal."""
+
+
+class Priority(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    URGENT = "urgent"
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
+class Ask(BaseModel):
+    """What an asker says. The same dedupe key from the same asker finds the same question, in any state."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    project_id: UUID
+    text: Text
+    title: Short | None = None
+    options: Annotated[tuple[Short, ...], Field(max_length=50)] = ()
+    multiple: bool = False
+    free_text: bool = True
+    answer_schema: AnswerSchema | None = None
+    link: Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://")] | None = None
+    reference: Short | None = None
+    priority: Priority = Priority.NORMAL
+    expires_in: Annotated[int, Field(ge=1, le=int(LONGEST_LIFE.total_seconds()))] = int(DEFAULT_LIFE.total_seconds())
+    assignee_id: UUID | None = None
+    dedupe_key: Short | None = None
+    supersedes: UUID | None = None
+
+    @model_validator(mode="after")
+    def _answerable(self) -> Self:
+        if len(set(self.options)) < len(self.options):
+            raise ValueError("options must differ from each other")
+        if self.multiple and not self.options:
+            raise ValueError("multiple needs options to choose from")
+        if self.answer_schema is not None and self.options:
+            raise ValueError("give options or answer_schema, not both")
+        if not self.free_text and not self.options and self.answer_schema is None:
+            raise ValueError("without free_text there must be options or an answer_schema")
+        return self
+
+
+class Question(BaseModel):
+    """A stored question as people and agents see it. `state` is `expired` from the moment `expires_at` has passed."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    id: UUID
+    workspace_id: UUID
+    project_id: UUID
+    user_id: UUID
+    token_id: UUID | None
+    turn_id: UUID | None
+    state: QuestionState
+    title: str | None
+    text: str
+    options: tuple[str, ...]
+    multiple: bool
+    free_text: bool
+    answer_schema: AnswerSchema | None
+    link: str | None
+    reference: str | None
+    priority: Priority
+    assignee_id: UUID | None
+    dedupe_key: str | None
+    asked_at: datetime
+    expires_at: datetime
+    settled_at: datetime | None
+    settled_by: UUID | None
+    answer: JsonValue
+    reason: str | None
+    superseded_by: UUID | None
+    note_count: int
+
+    @property
+    def settled(self) -> bool:
+        return self.state is not QuestionState.OPEN
+
+
+class Note(BaseModel):
+    """What a person asked back."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID
+    user_id: UUID
+    text: str
+    at: datetime
+
+
+class QuestionDetail(Question):
+    """A question with who asked and who settled it by name, and what was asked back."""
+
+    asked_by: str
+    asked_with: str | None
+    settled_by_name: str | None
+    notes: tuple[Note, ...]
+
+
+class AskQuestion(Command[Question], owner=Service.QUESTION_BROKER):
+    """Ask. `turn_id` and `call_id` are set by the tool-runner alone, for a chat's own question to its user."""
+
+    question_id: UUID
+    ask: Ask
+    turn_id: UUID | None = None
+    call_id: UUID | None = None
+
+
+class AnswerQuestion(Command[Question], owner=Service.QUESTION_BROKER):
+    """Answer: a text, one or several options, or an object for the question's schema."""
+
+    question_id: UUID
+    answer: JsonValue
+
+
+class DeclineQuestion(Command[Question], owner=Service.QUESTION_BROKER):
+    """Refuse to answer, with a reason if there is one to tell."""
+
+    question_id: UUID
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)] | None = None
+
+
+class AskBack(Command[Question], owner=Service.QUESTION_BROKER):
+    """Ask the asker something first; the question stays open."""
+
+    question_id: UUID
+    text: Text
+
+
+class CancelQuestion(Command[Question], owner=Service.QUESTION_BROKER):
+    """The asker no longer needs it."""
+
+    question_id: UUID
+
+
+class QuestionFilter(BaseModel):
+    """Which questions to list. `mine`: those this principal asked; `for_me`: assigned to me, or to nobody, in my projects."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    state: QuestionState | None = None
+    project_id: UUID | None = None
+    mine: bool = False
+    for_me: bool = False
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    before: UUID | None = None
+
+
+class QuestionCounts(BaseModel):
+    """The inbox in two numbers (Q11)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    open: int
+    for_me: int
+
+
+class QuestionPage(BaseModel):
+    """A page, newest first; `next` is the `before` of the following page."""
+
+    questions: tuple[Question, ...]
+    next: UUID | None
+
+
+class Told(BaseModel):
+    """What an agent on the bus has not acknowledged yet: the question as it stands, how many events it stands for, and its notes."""
+
+    question: QuestionDetail
+    untold: int
+
+
+class Untold(BaseModel):
+    """Everything an agent on the bus still has to hear."""
+
+    told: tuple[Told, ...]
+
+
+Outcome = Literal["answered", "declined", "cancelled", "expired", "superseded"]
+
+
+def asker_of(principal: Principal) -> UUID:
+    """Whose dedupe keys and questions these are: a token's own, or the person's."""
+    return principal.token_id or principal.user_id
+
+
+def past(moment: AwareDatetime, now: AwareDatetime) -> bool:
+    """Whether a question with this expiry can no longer be answered."""
+    return moment <= now

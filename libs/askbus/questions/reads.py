@@ -1,0 +1,72 @@
+"""What people and agents may see of questions: the principal's access is in every query, as it is at that moment."""
+
+from uuid import UUID
+
+from askbus.access.model import Principal, PrincipalKind, Scope
+from askbus.db.statements import Executor, Statement
+from askbus.errors import NotFound
+from askbus.questions.model import Question, QuestionCounts, QuestionDetail, QuestionFilter, QuestionPage, Told, Untold, asker_of
+
+GET = Statement("askbus.questions", "sql/get.sql")
+LIST = Statement("askbus.questions", "sql/list.sql")
+COUNTS = Statement("askbus.questions", "sql/counts.sql")
+UNTOLD = Statement("askbus.questions", "sql/untold.sql")
+ASKER_TOKEN = Statement("askbus.questions", "sql/asker_token.sql")
+
+
+def _see(by: Principal) -> None:
+    """A token reads questions with any of the scopes that concern them; a session always may."""
+    if by.kind is PrincipalKind.SESSION or by.scopes & {Scope.QUESTIONS_ASK, Scope.QUESTIONS_ANSWER}:
+        return
+    by.require(Scope.QUESTIONS_ANSWER)
+
+
+def _access(by: Principal) -> dict[str, object]:
+    return {
+        "user_id": by.user_id,
+        "workspace_id": by.workspace_id,
+        "projects": None if by.projects is None else list(by.projects),
+    }
+
+
+async def get(db: Executor, by: Principal, question_id: UUID) -> QuestionDetail:
+    """One question with names and notes. Raises NotFound, also where it is not this principal's to see."""
+    _see(by)
+    row = await GET.row(db, id=question_id, **_access(by))
+    if row is None:
+        raise NotFound("There is no such question.")
+    return QuestionDetail.model_validate(dict(row))
+
+
+async def list_page(db: Executor, by: Principal, wanted: QuestionFilter) -> QuestionPage:
+    """A page of questions, newest first."""
+    _see(by)
+    rows = await LIST.rows(
+        db,
+        project_id=wanted.project_id,
+        state=wanted.state,
+        asker=asker_of(by) if wanted.mine else None,
+        for_me=wanted.for_me,
+        before=wanted.before,
+        limit=wanted.limit,
+        **_access(by),
+    )
+    questions = tuple(Question.model_validate(dict(row)) for row in rows)
+    return QuestionPage(questions=questions, next=questions[-1].id if len(questions) == wanted.limit else None)
+
+
+async def counts(db: Executor, by: Principal) -> QuestionCounts:
+    """How many questions are open, and how many of them are for this principal to answer."""
+    return QuestionCounts.model_validate(dict(await COUNTS.one(db, **_access(by))))
+
+
+async def untold(db: Executor, token_id: UUID, *, limit: int = 100) -> Untold:
+    """What an agent has not acknowledged hearing, oldest first."""
+    rows = await UNTOLD.rows(db, token_id=token_id, limit=limit)
+    return Untold(told=tuple(Told(question=QuestionDetail.model_validate(dict(row)), untold=row["untold"]) for row in rows))
+
+
+async def asker_token(db: Executor, question_id: UUID) -> UUID | None:
+    """The token that still has to hear about this question, if there is one."""
+    row = await ASKER_TOKEN.row(db, id=question_id)
+    return None if row is None else row["token_id"]

@@ -1,0 +1,201 @@
+"""What happens to questions: one function, one statement each. Only the question-broker, and expiry for its one verb, may import this.
+
+Each runs on the connection that it is given and opens no transaction. `now` is for tests alone: the database's clock rules.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+from pydantic import JsonValue
+
+from askbus.access.model import Principal, Scope
+from askbus.db.statements import Executor, Statement
+from askbus.errors import AskbusError, Conflict, InvalidInput, NotFound, PermissionDenied
+from askbus.questions.answer import check_answer
+from askbus.questions.model import (
+    AnswerQuestion,
+    AskBack,
+    AskQuestion,
+    CancelQuestion,
+    DeclineQuestion,
+    Question,
+    QuestionState,
+    asker_of,
+)
+
+ASK = Statement("askbus.questions", "sql/ask.sql")
+ANSWER = Statement("askbus.questions", "sql/answer.sql")
+DECLINE = Statement("askbus.questions", "sql/decline.sql")
+ASK_BACK = Statement("askbus.questions", "sql/ask_back.sql")
+CANCEL = Statement("askbus.questions", "sql/cancel.sql")
+EXPIRE_DUE = Statement("askbus.questions", "sql/expire_due.sql")
+SETTLE_OF_TURN = Statement("askbus.questions", "sql/settle_of_turn.sql")
+ACKNOWLEDGE = Statement("askbus.questions", "sql/acknowledge.sql")
+CURRENT = Statement("askbus.questions", "sql/current.sql")
+SEEN = Statement("askbus.questions", "sql/seen.sql")
+
+
+async def ask(db: Executor, command: AskQuestion, *, trace: str | None, now: datetime | None = None) -> Question:
+    """Stores the question, or returns the one that the same dedupe key or command already made.
+
+    Raises PermissionDenied, NotFound where the project is not the asker's to write in, InvalidInput for an assignee who could not answer,
+    Conflict where the question to supersede is not open any more.
+    """
+    command.by.require(Scope.CHAT if command.turn_id else Scope.QUESTIONS_ASK)
+    said = command.ask
+    values = said.model_dump(exclude={"answer_schema", "options"}) | {
+        "options": list(said.options),
+        "answer_schema": said.answer_schema.model_dump(exclude_none=True) if said.answer_schema else None,
+    }
+    for _try in range(2):
+        try:
+            row = await ASK.row(
+                db,
+                id=command.question_id,
+                turn_id=command.turn_id,
+                call_id=command.call_id,
+                command_id=command.command_id,
+                trace=trace,
+                now=now,
+                token_id=command.by.token_id,
+                **values,
+                **_acting(command.by),
+                workspace_id=command.by.workspace_id,
+            )
+        except asyncpg.UniqueViolationError:
+            continue  # the same ask was stored in this moment: the second look finds it
+        if row is not None:
+            return _own(command, Question.model_validate(dict(row)))
+    raise await _refused(db, command)
+
+
+def _own(command: AskQuestion, question: Question) -> Question:
+    if (question.token_id or question.user_id) != asker_of(command.by):
+        raise InvalidInput("This question id is taken. Send a new one.")
+    return question
+
+
+async def _refused(db: Executor, command: AskQuestion) -> AskbusError:
+    """Why `ask` stored nothing."""
+    if command.ask.supersedes is not None:
+        row = await CURRENT.row(db, id=command.ask.supersedes)
+        if row is not None and (row["token_id"] or row["user_id"]) == asker_of(command.by):
+            if row["state"] != QuestionState.OPEN:
+                return Conflict("The question to supersede is settled; read its outcome.", _state(Question.model_validate(dict(row))))
+        else:
+            return NotFound("There is no question of yours with the id in `supersedes`.")
+    if command.ask.assignee_id is not None:
+        return InvalidInput("The assignee must be somebody who may answer in this project.", {"field": "assignee_id"})
+    return NotFound("There is no such project, or you may not ask there.")
+
+
+async def answer(db: Executor, command: AnswerQuestion, *, trace: str | None, now: datetime | None = None) -> Question:
+    """Answers an open question. Of concurrent answers one wins; the others get Conflict with what won.
+
+    Raises InvalidInput where the answer does not fit, NotFound, PermissionDenied, Conflict.
+    """
+    command.by.require(Scope.QUESTIONS_ANSWER)
+    row = await SEEN.row(db, id=command.question_id, user_id=command.by.user_id, projects=_projects(command.by))
+    if row is None:
+        raise NotFound("There is no such question.")
+    if row["state"] == QuestionState.OPEN:
+        check_answer(Question.model_validate(dict(row)), command.answer)
+    moved = await ANSWER.row(
+        db,
+        id=command.question_id,
+        answer=command.answer,
+        command_id=command.command_id,
+        trace=trace,
+        now=now,
+        **_settling(command.by),
+    )
+    return _settled(moved, wanted="may_answer")
+
+
+async def decline(db: Executor, command: DeclineQuestion, *, trace: str | None, now: datetime | None = None) -> Question:
+    """Declines an open question. Raises NotFound, PermissionDenied, Conflict."""
+    command.by.require(Scope.QUESTIONS_ANSWER)
+    row = await DECLINE.row(
+        db,
+        id=command.question_id,
+        reason=command.reason or None,
+        command_id=command.command_id,
+        trace=trace,
+        now=now,
+        **_settling(command.by),
+    )
+    return _settled(row, wanted="may_answer")
+
+
+async def ask_back(db: Executor, command: AskBack, *, trace: str | None, now: datetime | None = None) -> Question:
+    """Adds a note for the asker; the question stays open. Raises NotFound, PermissionDenied, Conflict."""
+    command.by.require(Scope.QUESTIONS_ANSWER)
+    row = await ASK_BACK.row(
+        db,
+        id=command.question_id,
+        note_id=command.command_id,
+        text=command.text,
+        trace=trace,
+        now=now,
+        **_settling(command.by),
+    )
+    return _settled(row, wanted="may_answer")
+
+
+async def cancel(db: Executor, command: CancelQuestion, *, trace: str | None, now: datetime | None = None) -> Question:
+    """Cancels the asker's own open question. Raises NotFound, PermissionDenied, Conflict."""
+    command.by.require(Scope.QUESTIONS_ASK)
+    row = await CANCEL.row(
+        db, id=command.question_id, command_id=command.command_id, trace=trace, now=now, **_settling(command.by)
+    )
+    return _settled(row, wanted="asked")
+
+
+async def expire_due(db: Executor, *, batch: int = 100, now: datetime | None = None) -> list[UUID]:
+    """Expires up to `batch` questions past their time; any number of callers, each question once."""
+    return [row["id"] for row in await EXPIRE_DUE.rows(db, batch=batch, now=now)]
+
+
+async def settle_of_turn(db: Executor, turn_id: UUID, *, now: datetime | None = None) -> list[UUID]:
+    """Settles what an ended turn still asked its user."""
+    return [row["id"] for row in await SETTLE_OF_TURN.rows(db, turn_id=turn_id, now=now)]
+
+
+async def acknowledge(db: Executor, question_id: UUID, token_id: UUID, heard: int) -> None:
+    """The asking agent has heard `heard` events of this question."""
+    await ACKNOWLEDGE.run(db, id=question_id, token_id=token_id, heard=heard)
+
+
+def _projects(by: Principal) -> list[UUID] | None:
+    return None if by.projects is None else list(by.projects)
+
+
+def _acting(by: Principal) -> dict[str, object]:
+    return {"user_id": by.user_id, "projects": _projects(by), "asker": asker_of(by), "via": by.kind.value, "via_id": by.id}
+
+
+def _settling(by: Principal) -> dict[str, object]:
+    return {**_acting(by), "token_id": by.token_id}
+
+
+def _state(question: Question) -> dict[str, JsonValue]:
+    shown = question.model_dump(mode="json", include={"id", "state", "answer", "settled_by", "settled_at"})
+    return {"question": shown}
+
+
+def _settled(row: asyncpg.Record | None, *, wanted: str) -> Question:
+    """The moved question, or the truth for the one who lost."""
+    if row is None or not row["seen"]:
+        raise NotFound("There is no such question.")
+    question = Question.model_validate(dict(row))
+    if row["moved"] or row["repeated"]:
+        return question
+    if not row[wanted]:
+        raise PermissionDenied(
+            "Only who asked may cancel a question." if wanted == "asked" else "This question is not yours to answer."
+        )
+    if question.state is QuestionState.OPEN and row["past"]:
+        question = question.model_copy(update={"state": QuestionState.EXPIRED, "settled_at": question.expires_at})
+    raise Conflict(f"This question is {question.state.value} already.", _state(question))
+
