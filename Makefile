@@ -1,0 +1,56 @@
+# Every target sets up what it needs: Python 3.11 or newer and make are enough. `make PYTHON=python3.13 …` chooses the Python.
+
+PYTHON ?= $(firstword $(foreach version,3.11 3.12 3.13 3.14 3,$(shell python$(version) -c 'import sys; sys.version_info >= (3, 11) and print("python$(version)")' 2>/dev/null)))
+BIN := .venv/bin
+INSTALLED := .venv/installed
+TESTS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up test check lint drill bench fmt lock clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(INSTALLED)  ## the whole of askbus once, from a question to an undone change, and checked
+	$(BIN)/python -m askbus.demo
+
+up: $(INSTALLED)  ## start everything here: Postgres, NATS and the six services
+	$(BIN)/askbus up
+
+test: $(INSTALLED)  ## all tests, or some: make test TESTS=tests/stack
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS)
+
+lint: $(INSTALLED)  ## style, types and import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/mypy tests
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+check: lint test  ## what has to pass before a change lands
+
+drill: $(INSTALLED)  ## 200 turns and 200 questions while services are killed at random
+	$(BIN)/python -m pytest -m drill -s tests
+
+bench: $(INSTALLED)  ## CPU per turn, time to the first token, time from commit to browser
+	$(BIN)/python -m tests.bench
+
+fmt: $(INSTALLED)  ## format the code and repair what lint can repair
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+lock: $(INSTALLED)  ## resolve the dependencies of pyproject.toml anew into requirements.lock
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras --group dev --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --no-header --no-annotate --upgrade --quiet -o requirements.lock
+
+clean:  ## remove the virtual environment and the data of `make up`
+	rm -rf .venv .askbus
+
+$(INSTALLED): pyproject.toml requirements.lock
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

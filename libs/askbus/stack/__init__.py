@@ -1,0 +1,1 @@
+"""The embedded Postgres and NATS from wheels, and the supervisor behind `askbus up`."""

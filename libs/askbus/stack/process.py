@@ -1,0 +1,113 @@
+"""One child process that never outlives its parent: the ground of the embedded servers and of the supervised services."""
+
+import asyncio
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Thread
+
+SUPERUSER = os.name == "posix" and os.geteuid() == 0
+
+
+class StackError(RuntimeError):
+    """The embedded stack cannot start or go on; the message says what to do."""
+
+
+class Child:
+    """A process started now, in a session of its own so that the terminal's Ctrl-C reaches only its parent.
+
+    On Linux the kernel sends it `death_signal` when the thread that started it ends, kill -9 included (prctl(2),
+    PR_SET_PDEATHSIG): start children from the main thread. Waiting works from any event loop.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        death_signal: signal.Signals,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        stdin: Path | None = None,
+        unprivileged: bool = False,
+    ) -> None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output, (stdin or Path(os.devnull)).open("rb") as source:
+            self._popen = subprocess.Popen(  # noqa: S603  # the arguments are the stack's own
+                [*_wrapper(death_signal, unprivileged), *argv],
+                stdin=source,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=None if env is None else dict(env),
+                cwd=cwd,
+                start_new_session=True,
+            )
+        self._ended: Future[int] = Future()
+        self._ended.set_running_or_notify_cancel()
+        Thread(target=self._reap, name=f"wait-{self.pid}", daemon=True).start()
+
+    def _reap(self) -> None:
+        self._ended.set_result(self._popen.wait())
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def running(self) -> bool:
+        return not self._ended.done()
+
+    async def wait(self) -> int:
+        """The exit code, negative for a signal, once it has ended."""
+        return await asyncio.shield(asyncio.wrap_future(self._ended))
+
+    def send(self, sig: signal.Signals) -> None:
+        """Send a signal; nothing happens when it has ended already."""
+        if self.running:
+            self._popen.send_signal(sig)
+
+    async def kill(self) -> None:
+        """SIGKILL, and wait for the end."""
+        self.send(signal.SIGKILL)
+        await self.wait()
+
+    async def stop(self, sig: signal.Signals, patience: float) -> None:
+        """Ask it to end with `sig`, and kill it after `patience` seconds."""
+        self.send(sig)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.wait(), patience)
+        await self.kill()
+
+
+def nobody() -> tuple[int, int]:
+    """The user and group id that Postgres runs as when we are root, which it refuses to be."""
+    entry = pwd.getpwnam("nobody")
+    return entry.pw_uid, entry.pw_gid
+
+
+def _wrapper(death_signal: signal.Signals, unprivileged: bool) -> list[str]:
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:  # not Linux: children are stopped in order, but outlive a kill -9 of their parent
+        if unprivileged and SUPERUSER:
+            raise StackError(
+                "Postgres refuses to run as root and `setpriv` (util-linux) is missing: install it or be another user."
+            )
+        return []
+    command = [setpriv, "--pdeathsig", death_signal.name.removeprefix("SIG")]
+    if unprivileged and SUPERUSER:
+        uid, gid = nobody()
+        command += ["--reuid", str(uid), "--regid", str(gid), "--clear-groups"]
+    return [*command, "--"]
+
+
+def tail(log: Path, lines: int = 5) -> str:
+    """The last lines of a log file, for a message about a process that ended too early."""
+    if not log.exists():
+        return ""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
