@@ -38,6 +38,13 @@ TOKEN_SCOPES = frozenset(Scope) - {Scope.ACTIONS_CONFIRM}
 """What an API token may hold: confirming needs a person present."""
 
 
+def scopes_of(role: Role, *, demo: bool, demo_chat: bool) -> frozenset[Scope]:
+    """What a membership allows at most. Demo users may chat where the workspace lets them, and change nothing."""
+    if demo:
+        return READING | {Scope.CHAT} if demo_chat else READING
+    return READING if role is Role.VIEWER else frozenset(Scope)
+
+
 class PrincipalKind(StrEnum):
     SESSION = "session"
     TOKEN = "token"
@@ -62,10 +69,8 @@ class Principal(BaseModel):
     projects: tuple[UUID, ...] | None = None
 
     def may(self, scope: Scope) -> bool:
-        """Whether the scope was granted and the user's role (now) allows it."""
-        if scope not in self.scopes:
-            return False
-        return scope in READING or not (self.demo or self.role is Role.VIEWER)
+        """Whether the scope was granted and the user's role allows it now: `scopes` holds just these."""
+        return scope in self.scopes
 
     def require(self, scope: Scope) -> None:
         """Raises PermissionDenied, saying what is missing and who can change it."""

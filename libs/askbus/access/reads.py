@@ -1,0 +1,154 @@
+"""Who is acting, read from the database at each call: memberships, roles and revocations count from the moment they change."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from askbus.access.credentials import digest
+from askbus.access.model import TOKEN_SCOPES, Principal, PrincipalKind, Role, Scope, scopes_of
+from askbus.db.statements import Executor, Statement
+
+BY_SESSION = Statement("askbus.access", "sql/principal_by_session.sql")
+BY_TOKEN = Statement("askbus.access", "sql/principal_by_token.sql")
+BY_TOKEN_ID = Statement("askbus.access", "sql/principal_by_token_id.sql")
+BY_MEMBERSHIP = Statement("askbus.access", "sql/principal_by_membership.sql")
+PROJECTS_OF = Statement("askbus.access", "sql/projects_of.sql")
+ME = Statement("askbus.access", "sql/me.sql")
+MEMBERS_OF_PROJECT = Statement("askbus.access", "sql/members_of_project.sql")
+LIST_TOKENS = Statement("askbus.access", "sql/list_tokens.sql")
+
+
+class Project(BaseModel):
+    """A project as one user sees it."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    name: str
+    may_write: bool
+
+
+class Member(BaseModel):
+    """Somebody who sees a project."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    name: str
+    role: Role
+    may_write: bool
+
+
+class Me(BaseModel):
+    """Who the caller is, where, and what they may do."""
+
+    model_config = ConfigDict(frozen=True)
+    principal: Principal
+    email: str
+    name: str
+    workspace: str
+    projects: tuple[Project, ...]
+
+
+class Token(BaseModel):
+    """An API token as its owner sees it; the secret itself is shown once, when it is made."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    name: str
+    prefix: str
+    scopes: tuple[Scope, ...]
+    projects: tuple[UUID, ...] | None
+    state: str
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
+def _session(row: Mapping[str, Any]) -> Principal:
+    role = Role(row["role"])
+    return Principal(
+        kind=PrincipalKind.SESSION,
+        id=row["id"],
+        user_id=row["user_id"],
+        workspace_id=row["workspace_id"],
+        role=role,
+        demo=row["demo"],
+        scopes=scopes_of(role, demo=row["demo"], demo_chat=row["demo_chat"]),
+    )
+
+
+def _token(row: Mapping[str, Any]) -> Principal:
+    role = Role(row["role"])
+    granted = frozenset(Scope(scope) for scope in row["scopes"])
+    allowed = scopes_of(role, demo=row["demo"], demo_chat=row["demo_chat"]) & TOKEN_SCOPES
+    return Principal(
+        kind=PrincipalKind.TOKEN,
+        id=row["id"],
+        user_id=row["user_id"],
+        workspace_id=row["workspace_id"],
+        role=role,
+        demo=row["demo"],
+        scopes=granted & allowed,
+        projects=None if row["projects"] is None else tuple(row["projects"]),
+    )
+
+
+async def principal_of_session(db: Executor, cookie: str) -> Principal | None:
+    """The principal behind a session cookie, or None where the session is unknown, ended or expired."""
+    row = await BY_SESSION.row(db, hash=digest(cookie))
+    return None if row is None else _session(row)
+
+
+async def principal_of_token(db: Executor, token: str) -> Principal | None:
+    """The principal behind an API token, or None where it is unknown, revoked or expired."""
+    row = await BY_TOKEN.row(db, hash=digest(token))
+    return None if row is None else _token(row)
+
+
+async def principal_of_token_id(db: Executor, token_id: UUID) -> Principal | None:
+    """The principal behind an API token's row: what a bus subject names. None where it is revoked or expired."""
+    row = await BY_TOKEN_ID.row(db, id=token_id)
+    return None if row is None else _token(row)
+
+
+async def refreshed(db: Executor, principal: Principal) -> Principal | None:
+    """The same principal with the rights that it has now, or None where it ended since."""
+    row = await BY_MEMBERSHIP.row(db, id=principal.id, user_id=principal.user_id, workspace_id=principal.workspace_id)
+    if row is None:
+        return None
+    found = {**row, "id": principal.id}
+    return _session(found) if principal.kind is PrincipalKind.SESSION else _token(found)
+
+
+async def projects_of(db: Executor, principal: Principal) -> tuple[Project, ...]:
+    """The projects that the principal sees now."""
+    rows = await PROJECTS_OF.rows(
+        db,
+        user_id=principal.user_id,
+        workspace_id=principal.workspace_id,
+        projects=None if principal.projects is None else list(principal.projects),
+    )
+    return tuple(Project.model_validate(dict(row)) for row in rows)
+
+
+async def members_of(db: Executor, principal: Principal, project_id: UUID) -> tuple[Member, ...]:
+    """The people who see a project, for somebody who sees it too; nobody for others."""
+    if project_id not in {project.id for project in await projects_of(db, principal)}:
+        return ()
+    rows = await MEMBERS_OF_PROJECT.rows(db, project_id=project_id, workspace_id=principal.workspace_id)
+    return tuple(Member.model_validate(dict(row)) for row in rows)
+
+
+async def me(db: Executor, principal: Principal) -> Me:
+    """The principal with names and projects."""
+    row = await ME.one(db, user_id=principal.user_id, workspace_id=principal.workspace_id)
+    projects = await projects_of(db, principal)
+    return Me(principal=principal, projects=projects, **dict(row))
+
+
+async def tokens_of(db: Executor, principal: Principal) -> tuple[Token, ...]:
+    """The principal's user's own tokens, newest first."""
+    rows = await LIST_TOKENS.rows(db, user_id=principal.user_id, workspace_id=principal.workspace_id)
+    return tuple(Token.model_validate(dict(row)) for row in rows)

@@ -1,0 +1,1 @@
+INSERT INTO projects (id, workspace_id, name) VALUES (:id, :workspace_id, :name)

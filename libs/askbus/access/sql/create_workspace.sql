@@ -1,0 +1,1 @@
+INSERT INTO workspaces (id, name) VALUES (:id, :name)

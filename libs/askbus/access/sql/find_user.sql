@@ -1,0 +1,1 @@
+SELECT id, name, email FROM users WHERE lower(email) = lower(:email)

@@ -1,0 +1,15 @@
+-- Uses up a sign-in code and opens a session. Of two uses of one code, one wins. No row: unknown, used or expired.
+WITH used AS (
+    UPDATE login_links SET used_at = coalesce(:now, now())
+     WHERE hash = :code_hash AND used_at IS NULL AND expires_at > coalesce(:now, now())
+    RETURNING workspace_id, user_id),
+opened AS (
+    INSERT INTO sessions (id, workspace_id, user_id, hash, created_at, expires_at, trace)
+    SELECT :session_id, workspace_id, user_id, :session_hash, coalesce(:now, now()), coalesce(:now, now()) + make_interval(secs => :life),
+           :trace
+      FROM used
+    RETURNING id, workspace_id, user_id, expires_at),
+audited AS (
+    INSERT INTO audit_log (workspace_id, user_id, via, via_id, event, entity, entity_id)
+    SELECT workspace_id, user_id, 'session', id, 'session.opened', 'session', id FROM opened)
+SELECT * FROM opened
