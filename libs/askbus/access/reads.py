@@ -1,15 +1,13 @@
 """Who is acting, read from the database at each call: memberships, roles and revocations count from the moment they change."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
 from askbus.access.credentials import digest
 from askbus.access.model import TOKEN_SCOPES, Principal, PrincipalKind, Role, Scope, scopes_of
-from askbus.db.statements import Executor, Statement
+from askbus.db.statements import Executor, Row, Statement
 
 BY_SESSION = Statement("askbus.access", "sql/principal_by_session.sql")
 BY_TOKEN = Statement("askbus.access", "sql/principal_by_token.sql")
@@ -66,7 +64,7 @@ class Token(BaseModel):
     last_used_at: datetime | None
 
 
-def _session(row: Mapping[str, Any]) -> Principal:
+def _session(row: Row) -> Principal:
     role = Role(row["role"])
     return Principal(
         kind=PrincipalKind.SESSION,
@@ -79,7 +77,7 @@ def _session(row: Mapping[str, Any]) -> Principal:
     )
 
 
-def _token(row: Mapping[str, Any]) -> Principal:
+def _token(row: Row) -> Principal:
     role = Role(row["role"])
     granted = frozenset(Scope(scope) for scope in row["scopes"])
     allowed = scopes_of(role, demo=row["demo"], demo_chat=row["demo_chat"]) & TOKEN_SCOPES
@@ -130,7 +128,7 @@ async def projects_of(db: Executor, principal: Principal) -> tuple[Project, ...]
         workspace_id=principal.workspace_id,
         projects=None if principal.projects is None else list(principal.projects),
     )
-    return tuple(Project.model_validate(dict(row)) for row in rows)
+    return tuple(Project.model_validate(row) for row in rows)
 
 
 async def members_of(db: Executor, principal: Principal, project_id: UUID) -> tuple[Member, ...]:
@@ -138,17 +136,17 @@ async def members_of(db: Executor, principal: Principal, project_id: UUID) -> tu
     if project_id not in {project.id for project in await projects_of(db, principal)}:
         return ()
     rows = await MEMBERS_OF_PROJECT.rows(db, project_id=project_id, workspace_id=principal.workspace_id)
-    return tuple(Member.model_validate(dict(row)) for row in rows)
+    return tuple(Member.model_validate(row) for row in rows)
 
 
 async def me(db: Executor, principal: Principal) -> Me:
     """The principal with names and projects."""
     row = await ME.one(db, user_id=principal.user_id, workspace_id=principal.workspace_id)
     projects = await projects_of(db, principal)
-    return Me(principal=principal, projects=projects, **dict(row))
+    return Me(principal=principal, projects=projects, **row)
 
 
 async def tokens_of(db: Executor, principal: Principal) -> tuple[Token, ...]:
     """The principal's user's own tokens, newest first."""
     rows = await LIST_TOKENS.rows(db, user_id=principal.user_id, workspace_id=principal.workspace_id)
-    return tuple(Token.model_validate(dict(row)) for row in rows)
+    return tuple(Token.model_validate(row) for row in rows)

@@ -85,7 +85,7 @@ async def set_member(
 
 async def remove_member(db: Executor, workspace_id: UUID, user_id: UUID) -> None:
     """Removes a user with their sessions and tokens there. Raises Conflict for the last owner and for who is no member."""
-    if not await REMOVE_MEMBER.run(db, workspace_id=workspace_id, user_id=user_id):
+    if not await REMOVE_MEMBER.rows(db, workspace_id=workspace_id, user_id=user_id):
         raise Conflict("They are not a member, or they are the workspace's last owner.")
 
 
@@ -126,7 +126,7 @@ async def sign_in(db: Executor, code: str, *, trace: str | None = None, now: dat
     )
     if row is None:
         raise Unauthenticated("This sign-in link was used already or is too old. Ask for a new one: askbus admin login-link.")
-    return NewSession(cookie=cookie, **dict(row))
+    return NewSession(cookie=cookie, **row)
 
 
 async def end_session(db: Executor, by: Principal, *, trace: str | None = None) -> None:
@@ -198,7 +198,7 @@ async def _store_token(
     )
     if row is None:
         raise InvalidInput("The user is not a member, or does not see one of the projects.", {"field": "projects"})
-    return token, Token.model_validate(dict(row))
+    return token, Token.model_validate(row)
 
 
 async def revoke_token(db: Executor, by: Principal, token_id: UUID, *, trace: str | None = None) -> None:

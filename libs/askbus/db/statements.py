@@ -3,9 +3,12 @@
 import re
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import asyncpg
+
+Row: TypeAlias = dict[str, Any]
+"""A row by column name: what the database says, for a model to validate."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 _COMMENT = re.compile(r"--[^\n]*")
@@ -42,20 +45,21 @@ class Statement:
             raise TypeError(f"{self.path} takes {sorted(self.parameters)}, was given {sorted(given)}")
         return [given[name] for name in self.parameters]
 
-    async def row(self, db: Executor, **given: object) -> asyncpg.Record | None:
+    async def row(self, db: Executor, **given: object) -> Row | None:
         """The first row, or None."""
-        return await db.fetchrow(self.sql, *self._arguments(given))
+        record = await db.fetchrow(self.sql, *self._arguments(given))
+        return None if record is None else dict(record)
 
-    async def one(self, db: Executor, **given: object) -> asyncpg.Record:
+    async def one(self, db: Executor, **given: object) -> Row:
         """The one row of a statement that always returns one; LookupError where it does not."""
         found = await self.row(db, **given)
         if found is None:
             raise LookupError(f"{self.path} returned no row")
         return found
 
-    async def rows(self, db: Executor, **given: object) -> Sequence[asyncpg.Record]:
+    async def rows(self, db: Executor, **given: object) -> Sequence[Row]:
         """Every row."""
-        return await db.fetch(self.sql, *self._arguments(given))
+        return [dict(record) for record in await db.fetch(self.sql, *self._arguments(given))]
 
     async def run(self, db: Executor, **given: object) -> int:
         """Runs it and returns how many rows it touched."""

@@ -100,6 +100,7 @@ class Question(BaseModel):
     project_id: UUID
     user_id: UUID
     token_id: UUID | None
+    asker_id: UUID
     turn_id: UUID | None
     state: QuestionState
     title: str | None

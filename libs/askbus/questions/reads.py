@@ -35,7 +35,7 @@ async def get(db: Executor, by: Principal, question_id: UUID) -> QuestionDetail:
     row = await GET.row(db, id=question_id, **_access(by))
     if row is None:
         raise NotFound("There is no such question.")
-    return QuestionDetail.model_validate(dict(row))
+    return QuestionDetail.model_validate(row)
 
 
 async def list_page(db: Executor, by: Principal, wanted: QuestionFilter) -> QuestionPage:
@@ -51,7 +51,7 @@ async def list_page(db: Executor, by: Principal, wanted: QuestionFilter) -> Ques
         limit=wanted.limit,
         **_access(by),
     )
-    questions = tuple(Question.model_validate(dict(row)) for row in rows)
+    questions = tuple(Question.model_validate(row) for row in rows)
     return QuestionPage(questions=questions, next=questions[-1].id if len(questions) == wanted.limit else None)
 
 
@@ -63,7 +63,7 @@ async def counts(db: Executor, by: Principal) -> QuestionCounts:
 async def untold(db: Executor, token_id: UUID, *, limit: int = 100) -> Untold:
     """What an agent has not acknowledged hearing, oldest first."""
     rows = await UNTOLD.rows(db, token_id=token_id, limit=limit)
-    return Untold(told=tuple(Told(question=QuestionDetail.model_validate(dict(row)), untold=row["untold"]) for row in rows))
+    return Untold(told=tuple(Told(question=QuestionDetail.model_validate(row), untold=row["untold"]) for row in rows))
 
 
 async def asker_token(db: Executor, question_id: UUID) -> UUID | None:

@@ -10,7 +10,7 @@ import asyncpg
 from pydantic import JsonValue
 
 from askbus.access.model import Principal, Scope
-from askbus.db.statements import Executor, Statement
+from askbus.db.statements import Executor, Row, Statement
 from askbus.errors import AskbusError, Conflict, InvalidInput, NotFound, PermissionDenied
 from askbus.questions.answer import check_answer
 from askbus.questions.model import (
@@ -66,12 +66,12 @@ async def ask(db: Executor, command: AskQuestion, *, trace: str | None, now: dat
         except asyncpg.UniqueViolationError:
             continue  # the same ask was stored in this moment: the second look finds it
         if row is not None:
-            return _own(command, Question.model_validate(dict(row)))
+            return _own(command, Question.model_validate(row))
     raise await _refused(db, command)
 
 
 def _own(command: AskQuestion, question: Question) -> Question:
-    if (question.token_id or question.user_id) != asker_of(command.by):
+    if question.asker_id != asker_of(command.by):
         raise InvalidInput("This question id is taken. Send a new one.")
     return question
 
@@ -80,9 +80,9 @@ async def _refused(db: Executor, command: AskQuestion) -> AskbusError:
     """Why `ask` stored nothing."""
     if command.ask.supersedes is not None:
         row = await CURRENT.row(db, id=command.ask.supersedes)
-        if row is not None and (row["token_id"] or row["user_id"]) == asker_of(command.by):
+        if row is not None and row["asker_id"] == asker_of(command.by):
             if row["state"] != QuestionState.OPEN:
-                return Conflict("The question to supersede is settled; read its outcome.", _state(Question.model_validate(dict(row))))
+                return Conflict("The question to supersede is settled; read its outcome.", _state(Question.model_validate(row)))
         else:
             return NotFound("There is no question of yours with the id in `supersedes`.")
     if command.ask.assignee_id is not None:
@@ -100,7 +100,7 @@ async def answer(db: Executor, command: AnswerQuestion, *, trace: str | None, no
     if row is None:
         raise NotFound("There is no such question.")
     if row["state"] == QuestionState.OPEN:
-        check_answer(Question.model_validate(dict(row)), command.answer)
+        check_answer(Question.model_validate(row), command.answer)
     moved = await ANSWER.row(
         db,
         id=command.question_id,
@@ -157,8 +157,8 @@ async def expire_due(db: Executor, *, batch: int = 100, now: datetime | None = N
     return [row["id"] for row in await EXPIRE_DUE.rows(db, batch=batch, now=now)]
 
 
-async def settle_of_turn(db: Executor, turn_id: UUID, *, now: datetime | None = None) -> list[UUID]:
-    """Settles what an ended turn still asked its user."""
+async def settle_of_turn(db: Executor, turn_id: UUID | None, *, now: datetime | None = None) -> list[UUID]:
+    """Settles what an ended turn still asked its user; with None, what any ended turn did."""
     return [row["id"] for row in await SETTLE_OF_TURN.rows(db, turn_id=turn_id, now=now)]
 
 
@@ -184,11 +184,11 @@ def _state(question: Question) -> dict[str, JsonValue]:
     return {"question": shown}
 
 
-def _settled(row: asyncpg.Record | None, *, wanted: str) -> Question:
+def _settled(row: Row | None, *, wanted: str) -> Question:
     """The moved question, or the truth for the one who lost."""
     if row is None or not row["seen"]:
         raise NotFound("There is no such question.")
-    question = Question.model_validate(dict(row))
+    question = Question.model_validate(row)
     if row["moved"] or row["repeated"]:
         return question
     if not row[wanted]:

@@ -33,6 +33,9 @@ class Settings(BaseSettings):
     model_base_url: str = Field("https://api.openai.com/v1", description="Any OpenAI-compatible endpoint.")
     model_api_key: SecretStr | None = Field(None, description="Its key.")
     model_name: str = Field("gpt-5", description="The model asked for.")
+    model_retries: int = Field(2, ge=0, description="How often one model call is tried again while nothing was streamed.")
+    model_silence: float = Field(120, gt=0, description="How long the model's endpoint may send nothing at all.")
+    model_first_token: float = Field(180, gt=0, description="How long the model may take to begin while its endpoint shows life.")
     model_calls_per_turn: int = Field(24, ge=1, description="Budget of model calls in one turn.")
     turn_seconds: float = Field(300, gt=0, description="Budget of active time of one turn; waiting for a person is not counted.")
 

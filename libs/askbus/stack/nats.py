@@ -50,6 +50,10 @@ class Nats:
     def pid(self) -> int:
         return self.child.pid
 
+    @property
+    def running(self) -> bool:
+        return self._child is not None and self._child.running
+
     async def start(self) -> None:
         config = await asyncio.to_thread(self._write_config)
         self._child = Child([str(binary()), "-c", str(config)], log=self.log, death_signal=signal.SIGTERM)

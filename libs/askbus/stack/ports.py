@@ -39,6 +39,10 @@ class Ports:
         self._file = file
         self._ports: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
 
+    def last(self, name: str) -> int | None:
+        """The port that this server had last, if it ever had one."""
+        return self._ports.get(name)
+
     def choose(self, name: str, asked: int | None, preferred: int | None = None) -> int:
         """The port of the server `name`: the one asked for, else last time's, else `preferred`, else a free one.
 

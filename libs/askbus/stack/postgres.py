@@ -8,6 +8,8 @@ import signal
 import stat
 import tempfile
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,6 +74,10 @@ class Postgres:
     def pid(self) -> int:
         return self.child.pid
 
+    @property
+    def running(self) -> bool:
+        return self._child is not None and self._child.running
+
     async def start(self) -> None:
         binaries = await asyncio.to_thread(reachable_binaries)
         if not self._exists():
@@ -103,15 +109,27 @@ class Postgres:
         await self.stop()
         await self.start()
 
-    async def create_database(self, name: str, *, owner: str = "postgres", template: str | None = None) -> str:
-        """Make a database and return the administrator's DSN on it."""
+    async def ensure_database(self, name: str, *, owner: str = "postgres") -> str:
+        """Make the database unless it is there, and return the administrator's DSN on it."""
+        async with self._administrator() as admin:
+            if not await admin.fetchval("SELECT true FROM pg_database WHERE datname = $1", name):
+                await admin.execute(f'CREATE DATABASE "{name}" OWNER "{owner}"')
+        return self.database_url(name)
+
+    async def ensure_role(self, name: str, password: str) -> None:
+        """Make the role unless it is there, and set its password (URL-safe base64, so that it needs no quoting)."""
+        async with self._administrator() as admin:
+            if not await admin.fetchval("SELECT true FROM pg_roles WHERE rolname = $1", name):
+                await admin.execute(f'CREATE ROLE "{name}" LOGIN')
+            await admin.execute(f"ALTER ROLE \"{name}\" PASSWORD '{password}'")
+
+    @asynccontextmanager
+    async def _administrator(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
         connection = await asyncpg.connect(self.url)
         try:
-            source = f' TEMPLATE "{template}"' if template else ""
-            await connection.execute(f'CREATE DATABASE "{name}" OWNER "{owner}"{source}')
+            yield connection
         finally:
             await connection.close()
-        return self.database_url(name)
 
     def _exists(self) -> bool:
         return (self.directory / "PG_VERSION").exists()

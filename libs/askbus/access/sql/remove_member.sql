@@ -1,5 +1,14 @@
--- Removes a user from a workspace, with their sessions and tokens there. The last owner stays.
-DELETE FROM memberships m
- WHERE m.workspace_id = :workspace_id AND m.user_id = :user_id
-   AND (m.role <> 'owner'
-        OR EXISTS (SELECT FROM memberships o WHERE o.workspace_id = :workspace_id AND o.role = 'owner' AND o.user_id <> :user_id))
+-- Removes a user from a workspace and ends their sessions and tokens there. The last owner stays.
+WITH removed AS (
+    DELETE FROM memberships m
+     WHERE m.workspace_id = :workspace_id AND m.user_id = :user_id
+       AND (m.role <> 'owner'
+            OR EXISTS (SELECT FROM memberships o WHERE o.workspace_id = :workspace_id AND o.role = 'owner' AND o.user_id <> :user_id))
+    RETURNING user_id),
+signed_out AS (
+    UPDATE sessions SET state = 'revoked'
+     WHERE workspace_id = :workspace_id AND user_id IN (SELECT user_id FROM removed) AND state = 'active'),
+revoked AS (
+    UPDATE tokens SET state = 'revoked'
+     WHERE workspace_id = :workspace_id AND user_id IN (SELECT user_id FROM removed) AND state = 'active')
+SELECT user_id FROM removed

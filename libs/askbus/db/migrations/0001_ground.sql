@@ -67,14 +67,13 @@ COMMENT ON VIEW project_access IS 'Who sees which project now, and whether they 
 
 CREATE TABLE sessions (
     id            uuid PRIMARY KEY,
-    workspace_id  uuid NOT NULL,
-    user_id       uuid NOT NULL,
+    workspace_id  uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    user_id       uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     hash          bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
     state         credential_state NOT NULL DEFAULT 'active',
     created_at    timestamptz NOT NULL DEFAULT now(),
     expires_at    timestamptz NOT NULL,
-    trace         text,
-    FOREIGN KEY (workspace_id, user_id) REFERENCES memberships ON DELETE CASCADE
+    trace         text
 );
 COMMENT ON TABLE sessions IS 'writer: gateway. A signed-in browser; only the SHA-256 of its cookie is kept.';
 
@@ -92,8 +91,8 @@ COMMENT ON TABLE login_links IS 'writer: gateway. One-time sign-in links; only t
 
 CREATE TABLE tokens (
     id            uuid PRIMARY KEY,
-    workspace_id  uuid NOT NULL,
-    user_id       uuid NOT NULL,
+    workspace_id  uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    user_id       uuid NOT NULL REFERENCES users ON DELETE CASCADE,
     name          text NOT NULL CHECK (name <> '' AND length(name) <= 200),
     prefix        text NOT NULL,
     hash          bytea NOT NULL UNIQUE CHECK (length(hash) = 32),
@@ -103,8 +102,7 @@ CREATE TABLE tokens (
     created_at    timestamptz NOT NULL DEFAULT now(),
     expires_at    timestamptz,
     last_used_at  timestamptz,
-    trace         text,
-    FOREIGN KEY (workspace_id, user_id) REFERENCES memberships ON DELETE CASCADE
+    trace         text
 );
 CREATE INDEX tokens_user ON tokens (user_id);
 COMMENT ON TABLE tokens IS 'writer: gateway. API tokens, shown once; only the SHA-256 is kept. `projects` null means all of the user''s.';
@@ -242,6 +240,7 @@ CREATE TABLE questions (
     project_id     uuid NOT NULL,
     user_id        uuid NOT NULL,
     token_id       uuid REFERENCES tokens ON DELETE SET NULL,
+    asker_id       uuid NOT NULL,
     turn_id        uuid,
     call_id        uuid UNIQUE,
     dedupe_key     text CHECK (length(dedupe_key) <= 200),
@@ -276,12 +275,13 @@ CREATE TABLE questions (
     CHECK ((turn_id IS NULL) = (call_id IS NULL)),
     CHECK (expires_at > asked_at AND expires_at <= asked_at + interval '30 days')
 );
-CREATE UNIQUE INDEX questions_dedupe ON questions (coalesce(token_id, user_id), project_id, dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE UNIQUE INDEX questions_dedupe ON questions (asker_id, project_id, dedupe_key) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX questions_open ON questions (project_id, expires_at) WHERE state = 'open';
 CREATE INDEX questions_due ON questions (expires_at) WHERE state = 'open';
 CREATE INDEX questions_untold ON questions (token_id) WHERE untold > 0;
 CREATE INDEX questions_turn ON questions (turn_id) WHERE turn_id IS NOT NULL;
 COMMENT ON TABLE questions IS 'writer: question-broker; expiry (state, settled_at, untold, trace). Something that an agent wants a person to answer.';
+COMMENT ON COLUMN questions.asker_id IS 'Whose dedupe keys these are: the token that asked, else the user.';
 COMMENT ON COLUMN questions.untold IS 'How many outcomes and notes the asking token has not acknowledged yet.';
 COMMENT ON COLUMN questions.moved_command IS 'The command that settled it: the same command sent again gets the same success.';
 
@@ -311,7 +311,7 @@ CREATE VIEW question_viewers AS
 COMMENT ON VIEW question_viewers IS 'Who sees a question now, and whether they may answer it. A chat''s own question is its user''s alone.';
 
 CREATE VIEW questions_now AS
-    SELECT q.id, q.workspace_id, q.project_id, q.user_id, q.token_id, q.turn_id, q.call_id,
+    SELECT q.id, q.workspace_id, q.project_id, q.user_id, q.token_id, q.asker_id, q.turn_id, q.call_id,
            CASE WHEN q.state = 'open' AND q.expires_at <= now() THEN 'expired' ELSE q.state END AS state,
            q.title, q.text, q.options, q.multiple, q.free_text, q.answer_schema, q.link, q.reference, q.priority, q.assignee_id,
            q.dedupe_key, q.asked_at, q.expires_at,

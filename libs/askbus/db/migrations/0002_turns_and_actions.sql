@@ -175,6 +175,7 @@ CREATE TABLE actions (
     project_id      uuid NOT NULL,
     user_id         uuid NOT NULL,
     token_id        uuid REFERENCES tokens ON DELETE SET NULL,
+    proposer_id     uuid NOT NULL,
     thread_id       uuid,
     turn_id         uuid,
     call_id         uuid UNIQUE,
@@ -200,7 +201,7 @@ CREATE TABLE actions (
     CHECK ((outcome IS NOT NULL) = (state IN ('applied', 'failed', 'conflicted', 'undone'))),
     CHECK ((settled_at IS NOT NULL) = (state NOT IN ('pending', 'confirmed')))
 );
-CREATE UNIQUE INDEX actions_dedupe ON actions (coalesce(token_id, user_id), project_id, dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE UNIQUE INDEX actions_dedupe ON actions (proposer_id, project_id, dedupe_key) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX actions_pending ON actions (project_id, expires_at) WHERE state = 'pending';
 CREATE INDEX actions_due ON actions (expires_at) WHERE state = 'pending';
 CREATE INDEX actions_confirmed ON actions (decided_at) WHERE state = 'confirmed';

@@ -3,13 +3,13 @@
 WITH existing AS (
     SELECT * FROM questions
      WHERE id = :id
-        OR (dedupe_key = :dedupe_key AND project_id = :project_id AND coalesce(token_id, user_id) = :asker)
+        OR (dedupe_key = :dedupe_key AND project_id = :project_id AND asker_id = :asker)
        FOR UPDATE),
 replaced AS (
     UPDATE questions
        SET state = 'superseded', superseded_by = :id, settled_at = coalesce(:now, now()), moved_command = :command_id,
            untold = untold + (token_id IS NOT NULL)::int, trace = :trace
-     WHERE id = :supersedes AND coalesce(token_id, user_id) = :asker AND state = 'open' AND expires_at > coalesce(:now, now())
+     WHERE id = :supersedes AND asker_id = :asker AND state = 'open' AND expires_at > coalesce(:now, now())
        AND NOT EXISTS (SELECT FROM existing)
     RETURNING id),
 allowed AS (
@@ -20,15 +20,15 @@ allowed AS (
        AND (:assignee_id::uuid IS NULL OR EXISTS (
                SELECT FROM project_access b WHERE b.user_id = :assignee_id AND b.project_id = :project_id AND b.may_write))),
 asked AS (
-    INSERT INTO questions (id, workspace_id, project_id, user_id, token_id, turn_id, call_id, dedupe_key, title, text, options,
+    INSERT INTO questions (id, workspace_id, project_id, user_id, token_id, asker_id, turn_id, call_id, dedupe_key, title, text, options,
                            multiple, free_text, answer_schema, link, reference, priority, assignee_id, asked_at, expires_at,
                            asked_command, trace)
-    SELECT :id, workspace_id, project_id, :user_id, :token_id, :turn_id, :call_id, :dedupe_key, :title, :text, :options,
+    SELECT :id, workspace_id, project_id, :user_id, :token_id, :asker, :turn_id, :call_id, :dedupe_key, :title, :text, :options,
            :multiple, :free_text, :answer_schema, :link, :reference, :priority, :assignee_id, coalesce(:now, now()),
            coalesce(:now, now()) + make_interval(secs => :expires_in), :command_id, :trace
       FROM allowed
      WHERE NOT EXISTS (SELECT FROM existing) AND (:supersedes::uuid IS NULL OR EXISTS (SELECT FROM replaced))
-    ON CONFLICT (coalesce(token_id, user_id), project_id, dedupe_key) WHERE dedupe_key IS NOT NULL
+    ON CONFLICT (asker_id, project_id, dedupe_key) WHERE dedupe_key IS NOT NULL
         DO UPDATE SET dedupe_key = EXCLUDED.dedupe_key
     RETURNING *),
 audited AS (

@@ -4,7 +4,7 @@
 WITH current AS (SELECT * FROM questions WHERE id = :id FOR UPDATE),
 access AS (
     SELECT v.may_answer AND NOT (:token_id::uuid IS NOT NULL AND c.token_id IS NOT NULL AND c.user_id = :user_id) AS may_answer,
-           coalesce(c.token_id, c.user_id) = :asker AS asked
+           c.asker_id = :asker AS asked
       FROM current c JOIN question_viewers v ON v.question_id = c.id AND v.user_id = :user_id
      WHERE :projects::uuid[] IS NULL OR c.project_id = ANY (:projects::uuid[])),
 moved AS (

@@ -6,7 +6,7 @@ SELECT q.*
    AND (:projects::uuid[] IS NULL OR q.project_id = ANY (:projects::uuid[]))
    AND (:project_id::uuid IS NULL OR q.project_id = :project_id)
    AND (:state::question_state IS NULL OR q.state = :state)
-   AND (:asker::uuid IS NULL OR coalesce(q.token_id, q.user_id) = :asker)
+   AND (:asker::uuid IS NULL OR q.asker_id = :asker)
    AND (NOT :for_me OR v.may_answer)
    AND (:before::uuid IS NULL OR q.id < :before)
  ORDER BY q.id DESC

@@ -1,7 +1,11 @@
--- Settles what an ended turn still asked: its turn's row says why, so the question is superseded or cancelled accordingly.
+-- Settles a batch of what ended turns still ask (one turn's, or any's where :turn_id is null): the turn's row says why it ended.
 UPDATE questions q
-   SET state = CASE WHEN t.cancel_reason = 'superseded' THEN 'superseded' ELSE 'cancelled' END::question_state,
+   SET state = (CASE WHEN t.cancel_reason = 'superseded' THEN 'superseded' ELSE 'cancelled' END)::question_state,
        settled_at = coalesce(:now, now()), trace = t.trace
   FROM turns t
- WHERE t.id = :turn_id AND q.turn_id = t.id AND q.state = 'open' AND t.state IN ('completed', 'failed', 'cancelled')
+ WHERE t.id = q.turn_id
+   AND q.id IN (SELECT o.id FROM questions o JOIN turns e ON e.id = o.turn_id
+                 WHERE o.state = 'open' AND e.state IN ('completed', 'failed', 'cancelled')
+                   AND (:turn_id::uuid IS NULL OR o.turn_id = :turn_id)
+                 ORDER BY o.id LIMIT 100 FOR UPDATE OF o SKIP LOCKED)
 RETURNING q.id

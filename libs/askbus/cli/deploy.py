@@ -1,0 +1,21 @@
+"""`askbus deploy …`: what an operator needs for servers of their own."""
+
+import click
+
+from askbus.cli.deployment import required
+
+
+@click.group
+def deploy() -> None:
+    """Configuration for Postgres and NATS servers that askbus does not start itself."""
+
+
+@deploy.command("nats-conf")
+def nats_conf() -> None:
+    """Print the accounts block of NATS's configuration: who may connect, and what each may do.
+
+    Users, passwords and the authorisation callout's key derive from ASKBUS_SECRET. The text holds secrets.
+    """
+    from askbus.bus.accounts import accounts_block
+
+    click.echo(accounts_block(required("ASKBUS_SECRET")))

@@ -1,0 +1,236 @@
+"""What is said to a model and what comes back, in no provider's words. Pure.
+
+A conversation crosses this seam as neutral messages; what only one provider understands (reasoning, signatures) travels in
+`ProviderData` and goes back only to the provider that made it.
+"""
+
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, Protocol, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from askbus.models.clean import clean_json, clean_text
+
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class Neutral(BaseModel):
+    """Base of the stored and sent values: immutable, and unknown fields are a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ToolDefinition(Neutral):
+    """A tool that the model may call; `parameters` is the JSON schema of its one argument object."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+
+
+class ToolCall(Neutral):
+    """A call as the model asked for it. Exactly one of `arguments` and `arguments_error` is set.
+
+    `arguments_text` is what the model wrote, for the record; `extra` goes back with the call to the provider that sent it
+    (Gemini's thought signatures); `truncated` says that the output limit cut the answer, so the call may be half of one.
+    """
+
+    id: str
+    name: str
+    arguments_text: str
+    arguments: JsonObject | None
+    arguments_error: str | None
+    truncated: bool = False
+    extra: JsonObject | None = None
+
+    @classmethod
+    def read(cls, *, id: str, name: str, arguments_text: str, truncated: bool = False, extra: JsonObject | None = None) -> Self:  # noqa: A002 - the field's name
+        """The call with its arguments parsed; invalid ones become `arguments_error`, never a guess."""
+        arguments, error = parse_arguments(arguments_text)
+        return cls(
+            id=id,
+            name=name,
+            arguments_text=arguments_text,
+            arguments=arguments,
+            arguments_error=error,
+            truncated=truncated,
+            extra=extra,
+        )
+
+    @property
+    def refusal(self) -> str | None:
+        """What the model is told instead of running the call; None if it may run."""
+        if self.truncated:
+            return "Not run: the answer reached the output limit before this call was surely complete. Make a smaller call."
+        if self.arguments_error is not None:
+            return f"Not run: {self.arguments_error}"
+        return None
+
+
+def parse_arguments(text: str) -> tuple[JsonObject | None, str | None]:
+    """The argument object that `text` holds, or the sentence that says why it holds none; nothing at all means `{}`.
+
+    Never a best-effort parse: half of `{"filter": …}` read as `{}` would be a valid and wider call. Text that Postgres cannot
+    store (NUL, lone surrogates) is replaced by U+FFFD inside the values.
+    """
+    if not text.strip():
+        return {}, None
+    try:
+        value = clean_json(json.loads(text))
+    except (ValueError, RecursionError):
+        return None, "the arguments are not valid JSON. Send one complete JSON object."
+    if not isinstance(value, dict):
+        return None, "the arguments are not a JSON object. Send one complete JSON object."
+    return value, None
+
+
+class ProviderData(Neutral):
+    """What only `maker` (provider, endpoint and model) understands, verbatim. Reasoning lives here and nowhere else."""
+
+    maker: str
+    data: JsonObject = {}
+
+
+class UserMessage(Neutral):
+    role: Literal["user"] = "user"
+    text: str
+
+
+Cut: TypeAlias = Literal["stopped", "failed", "length"]
+
+
+class AssistantMessage(Neutral):
+    """What the model said; `cut` says why it did not come to its end."""
+
+    role: Literal["assistant"] = "assistant"
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    provider_data: ProviderData | None = None
+    cut: Cut | None = None
+
+
+class ToolResult(Neutral):
+    """What one call came to. `error` marks a result that says what went wrong."""
+
+    role: Literal["tool"] = "tool"
+    call_id: str
+    name: str
+    text: str
+    error: bool = False
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
+
+
+class ModelRequest(Neutral):
+    """One model call. The history may be in any state a crash left it in; the adapter makes it fit its wire's pairing rules."""
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolDefinition, ...] = ()
+
+
+class Usage(Neutral):
+    """Tokens that were billed."""
+
+    input_tokens: int
+    output_tokens: int
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(input_tokens=self.input_tokens + other.input_tokens, output_tokens=self.output_tokens + other.output_tokens)
+
+
+class Finish(StrEnum):
+    """Why the model stopped. A turn goes on if and only if there are calls, whatever word the wire used."""
+
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer, never empty, never reasoning. A plain dataclass: there are hundreds in a turn."""
+
+    text: str
+
+
+class Completion(Neutral):
+    """The end of a stream: the whole answer. `text` is what the deltas said, joined; `warnings` are words for the log."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    finish: Finish
+    usage: Usage | None
+    provider_data: ProviderData | None
+    model: str
+    warnings: tuple[str, ...] = ()
+
+
+class Fault(StrEnum):
+    """What went wrong with a provider, by who can act on it."""
+
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    CONNECTION = "connection"
+    TIMED_OUT = "timed_out"
+    BAD_RESPONSE = "bad_response"
+    QUOTA = "quota"
+    AUTH = "auth"
+    TOO_LONG = "too_long"
+    BAD_REQUEST = "bad_request"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later without anybody doing anything."""
+        return self in _PASSING
+
+
+_PASSING = frozenset({Fault.RATE_LIMITED, Fault.OVERLOADED, Fault.CONNECTION, Fault.TIMED_OUT, Fault.BAD_RESPONSE})
+
+
+class ProviderError(Exception):
+    """A model call that came to no answer. Not an AskbusError: `detail` is the provider's text, for the log and for no user.
+
+    `partial_text` is what was already streamed, to be kept as partial and never as an answer; `usage` what the failed attempts
+    were billed, as far as it is known; `retry_after` the provider's wish in seconds.
+    """
+
+    def __init__(
+        self,
+        fault: Fault,
+        detail: str,
+        *,
+        partial_text: str = "",
+        usage: Usage | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(f"{fault}: {detail}")
+        self.fault = fault
+        self.detail = clean_text(detail)[:500]
+        self.partial_text = partial_text
+        self.usage = usage
+        self.retry_after = retry_after
+
+    @property
+    def retryable(self) -> bool:
+        return self.fault.retryable
+
+
+class Model(Protocol):
+    """A model that answers."""
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Completion]:
+        """Deltas as they come, then one Completion. Raises ProviderError.
+
+        Close it (`contextlib.aclosing`) or cancel the task to stop: the HTTP stream is closed at once.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...

@@ -1,0 +1,241 @@
+"""What a read of the team's records asks for and brings back. Pure; the request types are what a language model fills in."""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+
+MOST_CONDITIONS = 100
+DEEPEST_FILTER = 8
+
+
+class Kind(StrEnum):
+    """What a value is, whatever the database calls its type. `other` is read and written as Postgres spells it."""
+
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    FLOAT = "float"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+    ENUM = "enum"
+    DATE = "date"
+    TIME = "time"
+    TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamp with time zone"
+    UUID = "uuid"
+    JSON = "json"
+    ARRAY = "array"
+    BINARY = "binary"
+    OTHER = "other"
+
+
+class Operator(StrEnum):
+    """How a condition compares. A missing value differs from every value: `ne` and `not_in` match it, the others do not."""
+
+    EQ = "eq"
+    NE = "ne"
+    LT = "lt"
+    LTE = "lte"
+    GT = "gt"
+    GTE = "gte"
+    IN = "in"
+    NOT_IN = "not_in"
+    CONTAINS = "contains"
+    STARTS_WITH = "starts_with"
+    IS_NULL = "is_null"
+    BETWEEN = "between"
+
+
+class AggregateOp(StrEnum):
+    COUNT = "count"
+    COUNT_DISTINCT = "count_distinct"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+
+
+class Direction(StrEnum):
+    ASC = "asc"
+    DESC = "desc"
+
+
+class Request(BaseModel):
+    """Base of what is asked: nothing beyond the named fields is accepted, and null means not given."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: object) -> object:
+        return {name: value for name, value in given.items() if value is not None} if isinstance(given, dict) else given
+
+
+class Filter(Request):
+    """One condition (`field`, `op`, `value`), or exactly one of `and`, `or`, `not` around other filters."""
+
+    field: str = Field("", description="A field, also through references: customer.name")
+    op: Operator = Operator.EQ
+    value: JsonValue = Field(
+        None,
+        description="What to compare with: a list for in and not_in, [low, high] (both included) for between, "
+        "true or false for is_null. Decimals as strings. contains and starts_with ignore case.",
+    )
+    and_: "tuple[Filter, ...]" = Field((), alias="and")
+    or_: "tuple[Filter, ...]" = Field((), alias="or")
+    not_: "Filter | None" = Field(None, alias="not")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if sum((bool(self.field), bool(self.and_), bool(self.or_), self.not_ is not None)) != 1:
+            raise ValueError("a filter is one condition with a field, or exactly one of and, or, not")
+        return self
+
+    def size(self) -> tuple[int, int]:
+        """How many conditions it holds, and how deep they are nested."""
+        inner = [part.size() for part in (*self.and_, *self.or_, *([self.not_] if self.not_ else []))]
+        return (1 if self.field else sum(count for count, _ in inner)), 1 + max((depth for _, depth in inner), default=0)
+
+
+class Order(Request):
+    """Sort by a field; missing values come last either way."""
+
+    field: str
+    direction: Direction = Direction.ASC
+
+
+class Aggregate(Request):
+    """One figure computed by the database. `count` without a field counts records."""
+
+    op: AggregateOp
+    field: str = ""
+    as_: str = Field("", alias="as", max_length=60, description="Its name in the result; op_field unless given.")
+
+    @model_validator(mode="after")
+    def _has_field(self) -> Self:
+        if not self.field and self.op is not AggregateOp.COUNT:
+            raise ValueError(f"{self.op.value} needs a field")
+        return self
+
+    @property
+    def name(self) -> str:
+        return self.as_ or (f"{self.op.value}_{self.field}" if self.field else self.op.value)
+
+
+class Selection(Request):
+    """The records that aggregates are computed over: the first `limit` in this order, after `where`."""
+
+    order_by: tuple[Order, ...] = Field(min_length=1, max_length=10)
+    limit: int = Field(ge=1, le=10_000)
+
+
+def _as_list(value: object) -> object:
+    """A lone object where a list is meant: models write both."""
+    return [value] if isinstance(value, dict | BaseModel) else value
+
+
+class QueryPlan(Request):
+    """A read of one collection. With `aggregates` or `group_by` the rows are figures, else records."""
+
+    collection: str
+    fields: tuple[str, ...] = Field((), max_length=60, description="Fields to return; all own fields unless given.")
+    where: Annotated[tuple[Filter, ...], BeforeValidator(_as_list)] = Field((), description="All of these must hold.")
+    order_by: Annotated[tuple[Order, ...], BeforeValidator(_as_list)] = Field(
+        (), max_length=10, description="The primary key decides unless given. For figures: group_by fields or names of aggregates."
+    )
+    limit: int = Field(50, ge=1, le=500)
+    offset: int = Field(0, ge=0, le=1_000_000, description="Rows to skip: next_offset of the previous page.")
+    group_by: tuple[str, ...] = Field((), max_length=10)
+    aggregates: Annotated[tuple[Aggregate, ...], BeforeValidator(_as_list)] = Field((), max_length=20)
+    over: Selection | None = Field(
+        None, description="Compute the aggregates over the first records in an order: the combined value of the top three."
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.figures and self.fields:
+            raise ValueError("fields are for records; with aggregates or group_by name the columns there")
+        if self.over is not None and not self.aggregates:
+            raise ValueError("over needs aggregates; to list the first records use order_by and limit")
+        names = [*self.group_by, *(aggregate.name for aggregate in self.aggregates)]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"two columns would be called {sorted(twice)[0]}; name one with `as`")
+        sizes = [part.size() for part in self.where]
+        if sum(count for count, _ in sizes) > MOST_CONDITIONS or max((depth for _, depth in sizes), default=0) > DEEPEST_FILTER:
+            raise ValueError(f"at most {MOST_CONDITIONS} conditions, nested at most {DEEPEST_FILTER} deep")
+        return self
+
+    @property
+    def figures(self) -> bool:
+        """Whether rows are computed over records rather than being records."""
+        return bool(self.aggregates or self.group_by)
+
+
+class ResultColumn(BaseModel):
+    """A column of a result. A `decimal` is a string that holds it exactly; an `integer` is a string beyond 2^53 - 1 (RFC 8259,
+    section 6); a `binary` is its length in bytes; dates and times are ISO 8601; `other` is text as Postgres spells it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    kind: Kind
+    type: str
+    """The type as Postgres names it; for a figure, that of its field."""
+
+
+class Rows(BaseModel):
+    """What a read brought back. `rows` holds typed values, `display` the same cells ready to be shown to a person."""
+
+    model_config = ConfigDict(frozen=True)
+
+    collection: str
+    columns: tuple[ResultColumn, ...]
+    rows: tuple[tuple[JsonValue, ...], ...]
+    display: tuple[tuple[str, ...], ...]
+    total: int
+    """How many rows there are without limit and offset."""
+    truncated: bool
+    """Whether anything that was asked for is not here: more rows exist, or a long value was cut."""
+    cut: tuple[str, ...] = ()
+    """What is not here and how to get it, a sentence each."""
+    next_offset: int | None = None
+
+
+class ResolveRequest(Request):
+    """Which record does a name mean?"""
+
+    collection: str
+    text: str = Field(min_length=1, max_length=500, description="The name as the person wrote it.")
+    fields: tuple[str, ...] = Field((), max_length=5, description="Text fields to look in; the record's name unless given.")
+
+
+class Resolution(StrEnum):
+    MATCH = "match"
+    AMBIGUOUS = "ambiguous"
+    NONE = "none"
+
+
+class Candidate(BaseModel):
+    """A record that a name may mean. `difference` says what a reader might not see, and is empty where nothing differs."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: dict[str, JsonValue]
+    label: str
+    difference: str = ""
+
+
+class ResolveResult(BaseModel):
+    """The record that is meant (`match`), those to choose from (`ambiguous`), or none. `near` are others that look alike."""
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: Resolution
+    collection: str
+    match: Candidate | None = None
+    candidates: tuple[Candidate, ...] = ()
+    near: tuple[Candidate, ...] = ()
+    truncated: bool = False
+    """Whether there are more candidates than are listed."""

@@ -1,0 +1,137 @@
+"""The HTTP door of a process: /healthz and /readyz from the first moment, and what a service puts behind them."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+Probe = Callable[[], Awaitable[bool]]
+
+
+class Door:
+    """Serves /healthz (this process works) and /readyz (so does everything that it needs); the rest is the service's own.
+
+    Without a port it serves nothing, and `ready` tells the same in process. Until `serve` is called other paths answer 503.
+    """
+
+    def __init__(self, host: str, port: int | None, *, drain: float) -> None:
+        self.host = host
+        self.port = port
+        self.drain = drain
+        self._inner: Asgi | None = None
+        self._alive: Callable[[], bool] = lambda: True
+        self._probes: Mapping[str, Probe] | None = None
+        self._waits_for = "start"
+
+    def serve(self, app: Asgi) -> None:
+        """What answers every other path from now on."""
+        self._inner = app
+
+    def waits_for(self, what: str) -> None:
+        """What /readyz names until the service is wired."""
+        self._waits_for = what
+
+    def alive_while(self, alive: Callable[[], bool]) -> None:
+        """What /healthz asks: false means that only a new process helps."""
+        self._alive = alive
+
+    def ready_with(self, probes: Mapping[str, Probe] | None) -> None:
+        """What must be true to be ready; None while starting and draining."""
+        self._probes = probes
+        if probes is None:
+            self._waits_for = "stop"
+
+    async def ready(self) -> dict[str, bool]:
+        """Each thing that readiness needs, and whether it is there; ready when all are."""
+        if self._probes is None:
+            return {self._waits_for: False}
+        return {name: await _holds(probe) for name, probe in self._probes.items()}
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Listens for as long as the context lasts. Raises OSError where the port is taken."""
+        if self.port is None:
+            yield
+            return
+        listener = socket.create_server((self.host, self.port), backlog=2048)
+        self.port = listener.getsockname()[1]
+        config = uvicorn.Config(
+            self._app,
+            http=StreamProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=max(1, int(self.drain)),
+            h11_max_incomplete_event_size=64 * 1024,
+        )
+        server = _Server(config)
+        task = asyncio.create_task(server.serve([listener]))
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            await task
+
+    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["path"]:
+            case "/healthz":
+                await _answer(send, 200 if self._alive() else 503, {"alive": self._alive()})
+            case "/readyz":
+                state = await self.ready()
+                await _answer(send, 200 if all(state.values()) else 503, state)
+            case _ if self._inner is not None:
+                await self._inner(scope, receive, send)
+            case _:
+                body = {"code": "unavailable", "message": "This service is starting. Try again in a moment.", "details": {}}
+                await _answer(send, 503, body)
+
+
+class StreamProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, for streams too: little is buffered for a reader that stalls, and a stream may cut its connection off.
+
+    A stalled reader would else swallow megabytes before back-pressure shows, and the response could never be ended.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family in {socket.AF_INET, socket.AF_INET6}:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32 * 1024)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 20_000)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["askbus.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
+
+
+class _Server(uvicorn.Server):
+    """Signals are the process's own business (askbus.runtime.service)."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def _holds(probe: Probe) -> bool:
+    try:
+        return await probe()
+    except Exception:  # noqa: BLE001  # a probe that fails is the answer
+        return False
+
+
+async def _answer(send: Send, status: int, body: Mapping[str, object]) -> None:
+    text = json.dumps(body).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})

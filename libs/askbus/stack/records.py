@@ -1,0 +1,27 @@
+"""The sample business that the embedded stack answers questions about when it is given no database of records."""
+
+from importlib.resources import files
+
+import asyncpg
+
+from askbus.runtime.secrets import records_password, with_credentials
+from askbus.stack.postgres import Postgres
+
+DATABASE = "records"
+ROLE = "records"
+
+
+async def ensure(postgres: Postgres, secret: str) -> str:
+    """Make the database with its sample data unless it is there, and return the DSN of the role that owns it and nothing else."""
+    password = records_password(secret)
+    await postgres.ensure_role(ROLE, password)
+    admin_url = await postgres.ensure_database(DATABASE, owner=ROLE)
+    url = with_credentials(admin_url, ROLE, password)
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction():
+            if not await connection.fetchval("SELECT to_regclass('public.customers') IS NOT NULL"):
+                await connection.execute(files("askbus.stack").joinpath("sample.sql").read_text("utf-8"))
+    finally:
+        await connection.close()
+    return url

@@ -1,0 +1,18 @@
+"""How expiry is put together: a clock and its sweeps. It answers nothing and acts on no fact."""
+
+from askbus.bus.envelope import Service
+from askbus.runtime.service import App, Ground
+from askbus.runtime.settings import Settings
+from askbus_expiry.sweep import Sweep
+
+
+def make_app(settings: Settings) -> App:
+    """Expiry, not yet running."""
+    return App(Service.EXPIRY, settings, wire)
+
+
+async def wire(ground: Ground) -> None:
+    """Everything that expiry does."""
+    sweep = Sweep(ground.pool, ground.nudge_owner)
+    ground.every(ground.settings.expiry_every, "expire", sweep.expire)
+    ground.every(60, "prune", sweep.prune)

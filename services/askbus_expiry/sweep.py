@@ -1,0 +1,39 @@
+"""The sweeps: small batches, SKIP LOCKED, each row once however many instances run. Nothing relies on them: what is past its time is
+refused at use."""
+
+from collections.abc import Callable
+
+import structlog
+
+from askbus.bus.envelope import Service
+from askbus.db.pool import Pool
+from askbus.db.statements import Statement
+from askbus.questions.verbs import expire_due as expire_questions
+from askbus.runtime import crash
+
+log = structlog.get_logger()
+
+PRUNE = Statement("askbus.feed", "sql/prune.sql")
+BATCH = 100
+KEEP = 24 * 3600
+"""Seconds for which the change log is kept behind the slowest relay, for clients that come back."""
+
+
+class Sweep:
+    """One instance's sweeps. `nudge` tells an owner's relay that rows of its own were moved."""
+
+    def __init__(self, pool: Pool, nudge: Callable[[Service], None]) -> None:
+        self.pool = pool
+        self.nudge = nudge
+
+    async def expire(self) -> None:
+        """Expires everything that is due, batch by batch."""
+        while expired := await expire_questions(self.pool, batch=BATCH):
+            crash.point("expiry.questions.after_commit")
+            log.info("questions.expired", count=len(expired))
+            self.nudge(Service.QUESTION_BROKER)
+
+    async def prune(self) -> None:
+        """Deletes what every relay has passed and nobody can resume from any more."""
+        while row := await PRUNE.row(self.pool, keep=KEEP, batch=1000):
+            log.info("change_log.pruned", count=row["pruned_rows"])

@@ -1,0 +1,1 @@
+"""The question-broker: the only writer of questions and their notes."""

@@ -1,0 +1,131 @@
+"""The doors of agents on the bus: the same commands as everybody's, for the principal that the subject names.
+
+The token is checked at each call; a body never says who is asking.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from askbus.access import reads as access
+from askbus.access.model import Principal, PrincipalKind, Scope
+from askbus.bus.app import TokenId
+from askbus.db.pool import Pool
+from askbus.errors import NotFound, Unauthenticated
+from askbus.questions import reads, verbs
+from askbus.questions.model import (
+    Ask,
+    AskQuestion,
+    CancelQuestion,
+    Question,
+    QuestionDetail,
+    QuestionFilter,
+    QuestionPage,
+    Untold,
+)
+from askbus_question_broker.handlers import Handlers
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AskRequest(_Request):
+    """`agent.<p>.question.ask`. `question_id` is the agent's choice: the same one sent again finds the same question."""
+
+    question_id: UUID
+    ask: Ask
+
+
+class OneRequest(_Request):
+    """`agent.<p>.question.get` and `.cancel`."""
+
+    question_id: UUID
+
+
+class ListRequest(_Request):
+    """`agent.<p>.question.list`: what this agent asked."""
+
+    filter: QuestionFilter = QuestionFilter(mine=True)
+
+
+class UntoldRequest(_Request):
+    """`agent.<p>.question.untold`: what it has still to hear."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 100
+
+
+class HeardRequest(_Request):
+    """`agent.<p>.question.heard`: it has heard so many events of this question."""
+
+    question_id: UUID
+    heard: Annotated[int, Field(ge=1)]
+
+
+class Heard(BaseModel):
+    """The acknowledgement is stored."""
+
+    question_id: UUID
+
+
+class Doors:
+    """Handlers of `agent.<p>.question.<verb>`."""
+
+    def __init__(self, pool: Pool, handlers: Handlers, committed: Callable[[], None]) -> None:
+        self.pool = pool
+        self.handlers = handlers
+        self.committed = committed
+
+    def table(self) -> dict[str, Callable[..., Awaitable[Any]]]:
+        """Every verb of the doors, and what answers it."""
+        return {
+            "ask": self.on_ask,
+            "get": self.on_get,
+            "list": self.on_list,
+            "cancel": self.on_cancel,
+            "untold": self.on_untold,
+            "heard": self.on_heard,
+        }
+
+    async def on_ask(self, request: AskRequest, token: TokenId) -> Question:
+        by = await self._principal(token)
+        command = AskQuestion(command_id=request.question_id, by=by, question_id=request.question_id, ask=request.ask)
+        question = await self.handlers.on_ask_question(command)
+        self.committed()
+        return question
+
+    async def on_get(self, request: OneRequest, token: TokenId) -> QuestionDetail:
+        by = await self._principal(token)
+        question = await reads.get(self.pool, by, request.question_id)
+        if question.asker_id != by.id:
+            raise NotFound("There is no such question of yours.")
+        return question
+
+    async def on_list(self, request: ListRequest, token: TokenId) -> QuestionPage:
+        by = await self._principal(token)
+        return await reads.list_page(self.pool, by, request.filter.model_copy(update={"mine": True}))
+
+    async def on_cancel(self, request: OneRequest, token: TokenId) -> Question:
+        by = await self._principal(token)
+        command = CancelQuestion(command_id=request.question_id, by=by, question_id=request.question_id)
+        question = await self.handlers.on_cancel_question(command)
+        self.committed()
+        return question
+
+    async def on_untold(self, request: UntoldRequest, token: TokenId) -> Untold:
+        by = await self._principal(token)
+        return await reads.untold(self.pool, by.id, limit=request.limit)
+
+    async def on_heard(self, request: HeardRequest, token: TokenId) -> Heard:
+        by = await self._principal(token)
+        await verbs.acknowledge(self.pool, request.question_id, by.id, request.heard)
+        return Heard(question_id=request.question_id)
+
+    async def _principal(self, token: UUID) -> Principal:
+        by = await access.principal_of_token_id(self.pool, token)
+        if by is None or by.kind is not PrincipalKind.TOKEN:
+            raise Unauthenticated("This token was revoked or has expired.")
+        by.require(Scope.QUESTIONS_ASK)
+        return by
