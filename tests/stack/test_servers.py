@@ -34,7 +34,7 @@ async def nats(tmp_path: Path) -> AsyncIterator[Nats]:
 
 async def test_committed_rows_survive_a_kill_of_postgres(postgres: Postgres) -> None:
     """The same port and the same data after kill -9 and a restart."""
-    url = await postgres.create_database("kept")
+    url = await postgres.ensure_database("kept")
     connection = await asyncpg.connect(url)
     await connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
     await postgres.kill()

@@ -1,4 +1,4 @@
-"""Which deployment a command talks to: the one that ASKBUS_… variables name, else the one that `askbus up` keeps in its data directory."""
+"""Which deployment a command talks to: what ASKBUS_… variables name, else what `askbus up` keeps in its data directory."""
 
 import os
 from collections.abc import Callable

@@ -19,13 +19,17 @@ class Settings(BaseSettings):
 
     database_url: str = Field(description="askbus's own Postgres 18: postgresql://user:password@host:5432/askbus")
     nats_url: str = Field(description="NATS with JetStream: nats://user:password@host:4222")
-    secret: SecretStr | None = Field(None, description="The deployment's secret, at least 32 characters; credentials derive from it.")
+    secret: SecretStr | None = Field(
+        None, min_length=32, description="The deployment's secret, at least 32 characters; credentials derive from it."
+    )
     records_url: str | None = Field(None, description="The Postgres database that holds the team's records.")
 
     public_url: str = Field("http://127.0.0.1:8080", description="The URL that people open; links and cookies are made for it.")
     http_host: str = Field("127.0.0.1", description="Address that the gateway listens on.")
     http_port: int = Field(8080, ge=0, le=65535, description="Port that the gateway listens on.")
-    health_host: str = Field("127.0.0.1", description="Address of /healthz and /readyz of the services without HTTP of their own.")
+    health_host: str = Field(
+        "127.0.0.1", description="Address of /healthz and /readyz of the services without HTTP of their own."
+    )
     health_port: int | None = Field(None, ge=0, le=65535, description="Port of /healthz and /readyz; none serves none.")
 
     callout_seed: SecretStr | None = Field(None, description="NATS account seed that signs agents' credentials (gateway only).")

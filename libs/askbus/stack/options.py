@@ -40,12 +40,14 @@ SERVICES = tuple(ServiceSpec(service) for service in Service)
 class Options:
     """Ports of None or 0 are chosen and remembered in the data directory; URLs of None mean the embedded servers.
 
-    `database_url` is the administrator's. `env` holds settings for all services (ASKBUS_…); credentials in it reach only the
-    services that need them. `durable=False` leaves out Postgres's fsync, for tests.
+    `preferred_http_port` is taken at the first start if it is free. `database_url` is the administrator's. `env` holds settings
+    for all services (ASKBUS_…); credentials in it reach only the services that need them. `durable=False` leaves out Postgres's
+    fsync, for tests.
     """
 
     data: Path = Path(".askbus")
     http_port: int | None = None
+    preferred_http_port: int | None = None
     postgres_port: int | None = None
     nats_port: int | None = None
     database_url: str | None = None

@@ -102,7 +102,10 @@ class ServiceProcess:
         self.child.send(signal.SIGCONT)
 
     async def wait_ready(self, timeout: float = 60) -> None:
-        """Wait until /readyz says 200. Raises StackError with the end of its log after `timeout` seconds, or when it keeps dying."""
+        """Wait until /readyz says 200.
+
+        Raises StackError with the end of its log after `timeout` seconds, or earlier when it keeps dying.
+        """
         deadline = time.monotonic() + timeout
         while not await self.refresh():
             if self.restarts >= HOPELESS and not self._was_ready:

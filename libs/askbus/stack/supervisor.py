@@ -25,8 +25,6 @@ from askbus.stack.postgres import Postgres
 from askbus.stack.process import StackError
 from askbus.stack.service import ServiceProcess
 
-PREFERRED_HTTP_PORT = 8080
-
 HELD_BACK = frozenset(
     f"ASKBUS_{name}"
     for name in (
@@ -156,7 +154,7 @@ class Stack:
         self.phase = "stopped"
 
     def guard_servers(self) -> None:
-        """From now on start Postgres and NATS again when they end by themselves. Not for tests, which do that when they mean it."""
+        """From now on start Postgres and NATS again when they end by themselves. Not for tests, which do it when they mean it."""
         self._guards = [asyncio.create_task(_guard(server), name=f"guard {name}") for name, server in self.servers.items()]
 
     async def _start_servers(self) -> None:
@@ -190,7 +188,7 @@ class Stack:
 
     def _prepare(self, spec: ServiceSpec) -> ServiceProcess:
         if spec.service is Service.GATEWAY and spec.instance == 1:
-            port = self.data.ports.choose("http", self.options.http_port, PREFERRED_HTTP_PORT)
+            port = self.data.ports.choose("http", self.options.http_port, self.options.preferred_http_port)
         else:
             port = free_port({service.port for service in self.services.values()})
         env = self._environment(spec, port)

@@ -1,0 +1,90 @@
+"""`askbus up`."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from askbus.cli.deployment import data_option
+from askbus.cli.first_start import sign_in_link
+
+if TYPE_CHECKING:
+    from askbus.stack.options import Options
+    from askbus.stack.supervisor import Stack
+    from askbus.stack.view import View
+
+PREFERRED_HTTP_PORT = 8080
+PORT = click.IntRange(0, 65535)
+
+
+@click.command
+@data_option
+@click.option(
+    "--http-port", type=PORT, envvar="ASKBUS_HTTP_PORT", show_envvar=True, help="Of the web: 8080 where free, 0 for any."
+)
+@click.option("--postgres-port", type=PORT, help="Of the embedded Postgres; any free one by default.")
+@click.option("--nats-port", type=PORT, help="Of the embedded NATS; any free one by default.")
+@click.option("--records", metavar="URL", envvar="ASKBUS_RECORDS_URL", show_envvar=True, help="The team's records: any Postgres.")
+def up(data: Path, http_port: int | None, postgres_port: int | None, nats_port: int | None, records: str | None) -> None:
+    """Run everything on this machine: Postgres, NATS and the six services, until Ctrl-C.
+
+    Ports that are not given are chosen once and kept in the data directory. ASKBUS_DATABASE_URL (an administrator's) and
+    ASKBUS_NATS_URL name servers to be used instead of the embedded ones, ASKBUS_SECRET a secret instead of the one in the data
+    directory. Without --records there is a small sample business to ask about.
+    """
+    from askbus.stack.options import Options
+
+    options = Options(
+        data=data,
+        http_port=http_port,
+        preferred_http_port=PREFERRED_HTTP_PORT if http_port is None else None,
+        postgres_port=postgres_port,
+        nats_port=nats_port,
+        database_url=os.environ.get("ASKBUS_DATABASE_URL") or None,
+        nats_url=os.environ.get("ASKBUS_NATS_URL") or None,
+        records_url=records,
+        secret=os.environ.get("ASKBUS_SECRET") or None,
+    )
+    asyncio.run(run(options))
+
+
+async def run(options: "Options") -> None:
+    """Run and show a stack until SIGINT, SIGTERM or SIGHUP. Raises StackError when it does not come up."""
+    from rich.console import Console
+
+    from askbus.stack.supervisor import Stack
+    from askbus.stack.view import View
+
+    stack = Stack(options)
+    view = View(stack, Console(highlight=False))
+    life = asyncio.create_task(_live(stack, view))
+    watching = asyncio.create_task(view.run())
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        life.cancel()
+        for again in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(again, os._exit, 130)  # a second time ends at once: the kernel takes the children along
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, interrupted)
+    try:
+        await life
+    except asyncio.CancelledError:
+        view.say("Stopped. The data is kept; `askbus up` goes on where this ended.")
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})
+
+
+async def _live(stack: "Stack", view: "View") -> None:
+    async with stack:
+        stack.guard_servers()
+        view.say(f"askbus is at {stack.http_url}")
+        link = await sign_in_link(stack.database_url, stack.http_url)
+        if link is not None:
+            view.say(f"Sign in within 15 minutes, once: {link}")
+        await asyncio.Event().wait()
