@@ -13,9 +13,8 @@ def open_model(settings: Settings) -> Model:
     """The model that the settings name. Costs about a second, once: the SDK is imported here."""
     from openai import AsyncOpenAI  # noqa: PLC0415  # a process without a model shall not pay for it
 
-    key = (
-        settings.model_api_key.get_secret_value() if settings.model_api_key else "none"
-    )  # an endpoint of one's own may ask for none
+    # An endpoint of one's own may ask for no key, but the SDK insists on one.
+    key = settings.model_api_key.get_secret_value() if settings.model_api_key else "no-key-configured"
     client = AsyncOpenAI(
         base_url=settings.model_base_url,
         api_key=key,
