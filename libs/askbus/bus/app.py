@@ -196,7 +196,7 @@ async def _reply_of(name: str, call: Callable[[StreamMessage[Msg]], Awaitable[An
 
 
 def _log_defect(name: str, error: Exception) -> None:
-    log.error("bus.request_failed", request=name, error=faults.kind(error), stack=faults.stack(error))
+    log.error("bus.request_failed", request=name, error=faults.kind(error), frames=faults.stack(error))
 
 
 def _name_of(subject: str) -> str:

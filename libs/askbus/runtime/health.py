@@ -67,6 +67,8 @@ class Door:
         config = uvicorn.Config(
             self._app,
             http=StreamProtocol,
+            interface="asgi3",
+            proxy_headers=False,
             ws="none",
             lifespan="off",
             log_config=None,

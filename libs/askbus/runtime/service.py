@@ -50,8 +50,11 @@ RETRY = 0.5
 class Ground:
     """What `wire` builds on: this process's connections, and the few ways in which a service may come to life."""
 
-    def __init__(self, service: Service, settings: Settings, pool: Pool, nc: Connection, door: Door) -> None:
+    def __init__(
+        self, service: Service, settings: Settings, database_url: str, pool: Pool, nc: Connection, door: Door
+    ) -> None:
         self.service = service
+        self.database_url = database_url
         self.settings = settings
         self.pool = pool
         self.nc = nc
@@ -220,7 +223,7 @@ class App:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.door.open())
             pool = await stack.enter_async_context(open_pool(database_url, size=settings.pool_size, name=f"askbus {name}"))
-            ground = await _unless(stop, self._ground(stack, pool, nats_url))
+            ground = await _unless(stop, self._ground(stack, database_url, pool, nats_url))
             if ground is None:
                 return
             log.info("service.ready")
@@ -229,7 +232,7 @@ class App:
                 log.info("service.draining")
         log.info("service.stopped")
 
-    async def _ground(self, stack: AsyncExitStack, pool: Pool, nats_url: str) -> Ground:
+    async def _ground(self, stack: AsyncExitStack, database_url: str, pool: Pool, nats_url: str) -> Ground:
         """Waits for NATS and Postgres, for as long as it takes, then wires."""
         self.door.waits_for("nats")
         nc = await connection.connect(nats_url, self.service.value)
@@ -239,7 +242,7 @@ class App:
         await _migrated(pool)
         self.door.waits_for("streams")
         await provision.check(nc, self.service, ack_wait=self.settings.ack_wait)
-        ground = Ground(self.service, self.settings, pool, nc, self.door)
+        ground = Ground(self.service, self.settings, database_url, pool, nc, self.door)
         await self.wire(ground)
         return ground
 

@@ -4,7 +4,7 @@ WITH gone AS (
      WHERE seq IN (SELECT seq FROM change_log
                     WHERE at < now() - make_interval(secs => :keep)
                       AND xid < (SELECT min(pg_snapshot_xmin(cursor::pg_snapshot)::text::bigint)::text::xid8 FROM relays)
-                    ORDER BY seq LIMIT :batch FOR UPDATE SKIP LOCKED)
+                    ORDER BY seq LIMIT :batch)
     RETURNING xid)
 UPDATE feed SET pruned = greatest(pruned, (SELECT max(xid) FROM gone))
  WHERE EXISTS (SELECT FROM gone)

@@ -10,7 +10,7 @@ access AS (
 moved AS (
     UPDATE questions q
        SET state = 'answered', answer = :answer, settled_by = :user_id, settled_at = coalesce(:now, now()), moved_command = :command_id,
-           untold = untold + (q.token_id IS NOT NULL)::int, trace = :trace
+           untold = q.untold + (q.token_id IS NOT NULL)::int, trace = :trace
       FROM current, access
      WHERE q.id = current.id AND current.state = 'open' AND current.expires_at > coalesce(:now, now()) AND access.may_answer
     RETURNING q.*),

@@ -10,7 +10,7 @@ access AS (
 moved AS (
     UPDATE questions q
        SET note_count = q.note_count + 1,
-           untold = untold + (q.token_id IS NOT NULL)::int, trace = :trace
+           untold = q.untold + (q.token_id IS NOT NULL)::int, trace = :trace
       FROM current, access
      WHERE q.id = current.id AND current.state = 'open' AND current.expires_at > coalesce(:now, now()) AND access.may_answer
        AND NOT EXISTS (SELECT FROM question_notes n WHERE n.id = :note_id)

@@ -1,0 +1,43 @@
+"""How the gateway is put together: the hub over the feed, the HTTP doors, the console, agents' authorisation."""
+
+from starlette.routing import Route
+
+from askbus.bus.envelope import Service
+from askbus.runtime.service import App, Ground
+from askbus.runtime.settings import Settings
+from askbus_gateway.http.access import Access
+from askbus_gateway.http.api import make_api
+from askbus_gateway.http.gate import Gate
+from askbus_gateway.http.questions import Questions
+from askbus_gateway.sse.events import Events
+from askbus_gateway.sse.hub import Hub
+from askbus_gateway.sse.waits import Waits
+
+
+def make_app(settings: Settings) -> App:
+    """The gateway, not yet running."""
+    return App(Service.GATEWAY, settings, wire)
+
+
+async def wire(ground: Ground) -> None:
+    """Everything that the gateway does."""
+    settings = ground.settings
+    gate = Gate(ground.pool, ground.commands, settings.public_url)
+    waits = Waits()
+    hub = Hub(ground.database_url, ground.pool, waits)
+    ground.runs("feed", hub.tail.run)
+    ground.ready_when("feed", hub.ready)
+
+    events = Events(gate, hub, heartbeat=settings.heartbeat, age=settings.stream_age)
+    routes = [
+        *Access(gate).routes(),
+        *Questions(gate, waits).routes(),
+        Route("/v1/events", events, methods=["GET"]),
+    ]
+    ground.door.serve(make_api(routes))
+
+    async def let_go() -> None:
+        hub.end_all()
+        waits.stop()
+
+    ground.at_end(let_go)

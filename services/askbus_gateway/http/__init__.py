@@ -1,0 +1,1 @@
+"""The HTTP doors. Each decodes, calls one thing, encodes."""

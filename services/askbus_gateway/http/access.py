@@ -1,0 +1,124 @@
+"""/v1/me, /v1/session, /v1/tokens, /v1/projects: who is here, and with what they may come back."""
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from askbus.access import reads, verbs
+from askbus.access.model import Scope
+from askbus.errors import PermissionDenied
+from askbus.runtime.telemetry import traceparent
+from askbus_gateway.http.gate import Gate, body, guarded, path_id, present, refuse_foreign_pages, require_person
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SignInBody(_Body):
+    """The code from the sign-in link's fragment."""
+
+    code: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class TokenBody(_Body):
+    """A token starts with `data:read` alone; `projects` narrows it to some of the owner's."""
+
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = (Scope.DATA_READ,)
+    projects: Annotated[tuple[UUID, ...], Field(min_length=1, max_length=100)] | None = None
+    expires_at: AwareDatetime | None = None
+
+
+class NewToken(BaseModel):
+    """A token that was just made. `secret` is shown here and never again."""
+
+    secret: str
+    token: reads.Token
+
+
+class TokenList(BaseModel):
+    tokens: tuple[reads.Token, ...]
+
+
+class MemberList(BaseModel):
+    members: tuple[reads.Member, ...]
+
+
+class Access:
+    """The routes of sessions, tokens and the caller's own self."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/v1/me", guarded(self.me), methods=["GET"]),
+            Route("/v1/session", guarded(self.sign_in), methods=["POST"]),
+            Route("/v1/session", guarded(self.sign_out), methods=["DELETE"]),
+            Route("/v1/tokens", guarded(self.tokens), methods=["GET"]),
+            Route("/v1/tokens", guarded(self.create_token), methods=["POST"]),
+            Route("/v1/tokens/{id}", guarded(self.revoke_token), methods=["DELETE"]),
+            Route("/v1/projects/{id}/members", guarded(self.members), methods=["GET"]),
+        ]
+
+    async def me(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(await reads.me(self.gate.pool, by))
+
+    async def members(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(MemberList(members=await reads.members_of(self.gate.pool, by, path_id(request))))
+
+    async def sign_in(self, request: Request) -> Response:
+        refuse_foreign_pages(request)
+        said = await body(request, SignInBody)
+        session = await verbs.sign_in(self.gate.pool, said.code, trace=traceparent())
+        by = await reads.principal_of_session(self.gate.pool, session.cookie)
+        if by is None:
+            raise PermissionDenied("You are no longer a member of this workspace.")
+        response = present(await reads.me(self.gate.pool, by), 201)
+        response.set_cookie(
+            self.gate.cookie,
+            session.cookie,
+            max_age=verbs.SESSION_LIFE,
+            httponly=True,
+            secure=self.gate.secure,
+            samesite="lax",
+        )
+        return response
+
+    async def sign_out(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        require_person(by)
+        await verbs.end_session(self.gate.pool, by, trace=traceparent())
+        response = Response(status_code=204)
+        response.delete_cookie(self.gate.cookie, httponly=True, secure=self.gate.secure, samesite="lax")
+        return response
+
+    async def tokens(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(TokenList(tokens=await reads.tokens_of(self.gate.pool, by)))
+
+    async def create_token(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        said = await body(request, TokenBody)
+        secret, token = await verbs.create_token(
+            self.gate.pool,
+            by,
+            name=said.name,
+            scopes=said.scopes,
+            projects=said.projects,
+            expires_at=said.expires_at,
+            trace=traceparent(),
+        )
+        return present(NewToken(secret=secret, token=token), 201)
+
+    async def revoke_token(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        await verbs.revoke_token(self.gate.pool, by, path_id(request), trace=traceparent())
+        return Response(status_code=204)

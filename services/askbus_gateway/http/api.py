@@ -1,0 +1,64 @@
+"""The HTTP application: every route, and the span around each request."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from opentelemetry.trace import SpanKind
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+
+from askbus.errors import InvalidInput, NotFound
+from askbus.runtime.health import Asgi, Receive, Send
+from askbus.runtime.telemetry import span
+from askbus_gateway.http.gate import refusal
+
+_SECURITY = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+
+
+def make_api(routes: Sequence[BaseRoute]) -> Asgi:
+    """The application over `routes`. Unknown paths and methods answer like every other error."""
+
+    async def not_found(_request: Request, _error: Exception) -> Response:
+        return refusal(NotFound("There is nothing at this address. See the API's documentation."))
+
+    async def wrong_method(_request: Request, _error: Exception) -> Response:
+        response = refusal(InvalidInput("This address does not take this method."))
+        response.status_code = 405
+        return response
+
+    app = Starlette(routes=list(routes), exception_handlers={404: not_found, 405: wrong_method})
+    return _traced(app, routes)
+
+
+def _traced(app: Any, routes: Sequence[BaseRoute]) -> Asgi:
+    async def traced(scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        parent = headers.get(b"traceparent", b"").decode("latin-1") or None
+        name = f"{scope['method']} {_template(scope, routes)}"
+        with span(name, kind=SpanKind.SERVER, parent=parent) as current:
+
+            async def send_traced(message: dict[str, Any]) -> None:
+                if message["type"] == "http.response.start":
+                    current.set_attribute("http.response.status_code", message["status"])
+                    context = current.get_span_context()
+                    extra = [(b"askbus-trace-id", f"{context.trace_id:032x}".encode())] if context.is_valid else []
+                    message = {**message, "headers": [*message["headers"], *_SECURITY, *extra]}
+                await send(message)
+
+            await app(scope, receive, send_traced)
+
+    return traced
+
+
+def _template(scope: dict[str, Any], routes: Sequence[BaseRoute]) -> str:
+    """The route's pattern, so that a span's name holds no id."""
+    for route in routes:
+        if route.matches(scope)[0] is not Match.NONE:
+            return str(getattr(route, "path", "/"))
+    return "unmatched"

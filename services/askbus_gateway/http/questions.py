@@ -1,0 +1,140 @@
+"""/v1/questions."""
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from askbus.access.model import Principal
+from askbus.db.ids import new_id
+from askbus.questions import reads
+from askbus.questions.model import (
+    LONGEST_WAIT,
+    AnswerQuestion,
+    Ask,
+    AskBack,
+    AskQuestion,
+    CancelQuestion,
+    DeclineQuestion,
+    Question,
+    QuestionDetail,
+    QuestionFilter,
+    Text,
+)
+from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, query
+from askbus_gateway.sse.waits import Waits
+
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AskBody(Ask):
+    """What to ask, and how many seconds this request may wait for the outcome."""
+
+    wait_seconds: Seconds = 0
+
+
+class WaitQuery(_Body):
+    wait: Seconds = 0
+
+
+class AnswerBody(_Body):
+    answer: JsonValue
+
+
+class DeclineBody(_Body):
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)] | None = None
+
+
+class AskBackBody(_Body):
+    text: Text
+
+
+class NoBody(_Body):
+    """Nothing needs saying."""
+
+
+class Questions:
+    """The routes of questions."""
+
+    def __init__(self, gate: Gate, waits: Waits) -> None:
+        self.gate = gate
+        self.waits = waits
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/v1/questions", guarded(self.list), methods=["GET"]),
+            Route("/v1/questions", guarded(self.ask), methods=["POST"]),
+            Route("/v1/questions/counts", guarded(self.counts), methods=["GET"]),
+            Route("/v1/questions/{id}", guarded(self.get), methods=["GET"]),
+            Route("/v1/questions/{id}/answer", guarded(self.answer), methods=["POST"]),
+            Route("/v1/questions/{id}/decline", guarded(self.decline), methods=["POST"]),
+            Route("/v1/questions/{id}/ask-back", guarded(self.ask_back), methods=["POST"]),
+            Route("/v1/questions/{id}/cancel", guarded(self.cancel), methods=["POST"]),
+        ]
+
+    async def list(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(await reads.list_page(self.gate.pool, by, query(request, QuestionFilter)))
+
+    async def counts(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(await reads.counts(self.gate.pool, by))
+
+    async def ask(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        said = await body(request, AskBody)
+        key = command_id(request)
+        question_id = key if "idempotency-key" in request.headers else new_id()
+        ask = Ask.model_validate(said.model_dump(exclude={"wait_seconds"}, exclude_unset=True))
+        question = await self.gate.commands.ask(AskQuestion(command_id=key, by=by, question_id=question_id, ask=ask))
+        detail = await self._settled(by, question.id, said.wait_seconds)
+        return present(detail, 201 if question.id == question_id else 200)
+
+    async def get(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(await self._settled(by, path_id(request), query(request, WaitQuery).wait))
+
+    async def _settled(self, by: Principal, question_id: UUID, seconds: float) -> QuestionDetail:
+        """The question once it is settled or noted anew, or as it stands after `seconds`. Waiting holds a future and nothing else."""
+        return await self.waits.until(
+            question_id,
+            lambda: reads.get(self.gate.pool, by, question_id),
+            done=lambda question: question.settled,
+            seconds=seconds,
+            ends=lambda question: question.expires_at,
+        )
+
+    async def answer(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        said = await body(request, AnswerBody)
+        return await self._told(
+            by, AnswerQuestion(command_id=command_id(request), by=by, question_id=path_id(request), answer=said.answer)
+        )
+
+    async def decline(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        said = await body(request, DeclineBody)
+        return await self._told(
+            by, DeclineQuestion(command_id=command_id(request), by=by, question_id=path_id(request), reason=said.reason)
+        )
+
+    async def ask_back(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        said = await body(request, AskBackBody)
+        return await self._told(by, AskBack(command_id=command_id(request), by=by, question_id=path_id(request), text=said.text))
+
+    async def cancel(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        await body(request, NoBody)
+        return await self._told(by, CancelQuestion(command_id=command_id(request), by=by, question_id=path_id(request)))
+
+    async def _told(self, by: Principal, command: AnswerQuestion | DeclineQuestion | AskBack | CancelQuestion) -> Response:
+        question: Question = await self.gate.commands.ask(command)
+        return present(await reads.get(self.gate.pool, by, question.id))

@@ -1,0 +1,87 @@
+"""GET /v1/events: the one stream of a user."""
+
+import asyncio
+import random
+from typing import Any
+
+import structlog
+from starlette.requests import Request
+
+from askbus.errors import AskbusError, InvalidInput
+from askbus.runtime.health import Receive, Send
+from askbus_gateway.http.gate import Gate, refusal
+from askbus_gateway.sse.hub import Hub
+from askbus_gateway.sse.rules import RULES
+from askbus_gateway.sse.stream import Stream
+
+log = structlog.get_logger()
+
+HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+RETRY = 2000
+"""Milliseconds after which a client that lost its stream comes back."""
+
+
+class Events:
+    """The ASGI endpoint. `heartbeat` and `age` in seconds; the age is jittered so that clients do not all come back at once."""
+
+    def __init__(self, gate: Gate, hub: Hub, *, heartbeat: float, age: float) -> None:
+        self.gate = gate
+        self.hub = hub
+        self.heartbeat = heartbeat
+        self.age = age
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            principal = await self.gate.principal(request)
+            entities = _entities(request)
+        except AskbusError as error:
+            await refusal(error)(scope, receive, send)  # type: ignore[arg-type]
+            return
+        last_id = request.headers.get("last-event-id") or request.query_params.get("after")
+        stream = Stream(principal, entities, scope.get("askbus.abort", _nothing))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            stream.write(f"retry: {RETRY}\n\n".encode())
+            gone = asyncio.create_task(_gone(receive, stream))
+            try:
+                await self.hub.join(stream, last_id)
+                await self._send(stream, send)
+            finally:
+                gone.cancel()
+        finally:
+            self.hub.leave(stream)
+
+    async def _send(self, stream: Stream, send: Send) -> None:
+        clock = asyncio.get_running_loop().time
+        closes_at = clock() + self.age * random.uniform(0.9, 1.1)  # noqa: S311  # jitter, no secret
+        while (data := await stream.next(min(self.heartbeat, max(closes_at - clock(), 0.01)))) is not None:
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+            if clock() >= closes_at:
+                stream.end()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _gone(receive: Receive, stream: Stream) -> None:
+    """Ends the stream when its client goes away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    stream.end()
+
+
+def _nothing() -> None:
+    """Without uvicorn's transport (in tests of this endpoint alone) there is no connection to cut."""
+
+
+def _entities(request: Request) -> frozenset[str] | None:
+    wanted = request.query_params.get("entities")
+    if not wanted:
+        return None
+    names = frozenset(name.strip() for name in wanted.split(","))
+    if unknown := sorted(names - RULES.keys()):
+        raise InvalidInput(f"There is no entity {unknown[0]!r} to follow. Choose from {', '.join(sorted(RULES))}.")
+    return names

@@ -1,0 +1,114 @@
+"""One client's stream: what it may still be sent, in order, each change once, and never more than a bounded amount of it at once."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from askbus.access.model import Principal
+from askbus.feed.model import Change, EventId, Snapshot
+from askbus_gateway.sse.rules import Viewer, visible
+
+MOST_BUFFERED = 128 * 1024
+"""Bytes held for a client that does not read; past it the connection is cut and the client comes back with its last id."""
+
+
+def frame(event: str, data: object, event_id: str | None = None) -> bytes:
+    """One event (WHATWG server-sent events): LF only, JSON on one line so that no content can forge a field."""
+    text = json.dumps(data, separators=(",", ":"))
+    identity = f"id: {event_id}\n" if event_id else ""
+    return f"{identity}event: {event}\ndata: {text}\n\n".encode()
+
+
+HEARTBEAT = b": still here\n\n"
+
+
+def shown(change: Change) -> dict[str, str | None]:
+    """What a person's browser is told of a change: ids and state, never content."""
+    return {
+        "entity": change.entity,
+        "id": str(change.entity_id),
+        "op": "upsert",
+        "status": change.status,
+        "project": str(change.project_id) if change.project_id else None,
+        "assignee": str(change.assignee_id) if change.assignee_id else None,
+    }
+
+
+class Stream:
+    """The sending side of a connection. The hub offers it every batch of its workspace; the connection's writer takes from it."""
+
+    def __init__(self, principal: Principal, entities: frozenset[str] | None, abort: Callable[[], None]) -> None:
+        self.principal = principal
+        self.entities = entities
+        self.viewer = Viewer(principal.user_id, principal.workspace_id, frozenset())
+        self.epoch = ""
+        self.seen: Snapshot | None = None
+        """What the client has: set once its state or replay was written; until then batches are kept aside."""
+        self.ended = False
+        self.turn = asyncio.Lock()
+        """Held while the client is brought up to date, so that an older reading of its rights never overtakes a newer one."""
+        self._abort = abort
+        self._aside: list[tuple[Snapshot, Sequence[Change]]] = []
+        self._buffer: deque[bytes] = deque()
+        self._buffered = 0
+        self._more = asyncio.Event()
+
+    def offer(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
+        """A batch of the feed, in order. Changes that the client has already (from a gateway that was ahead) are dropped."""
+        if self.seen is None:
+            self._aside.append((snapshot, changes))
+            return
+        news = [shown(change) for change in changes if not self.seen.sees(change.xid) and self.wants(change)]
+        if news:
+            self.write(frame("changes", news, str(EventId(self.epoch, snapshot))))
+
+    def wants(self, change: Change) -> bool:
+        return (self.entities is None or change.entity in self.entities) and visible(change, self.viewer)
+
+    def begin(self, epoch: str, seen: Snapshot) -> None:
+        """The client now has everything up to `seen`: what came meanwhile follows."""
+        self.epoch, self.seen = epoch, seen
+        aside, self._aside = self._aside, []
+        for snapshot, changes in aside:
+            self.offer(snapshot, changes)
+
+    def pause(self) -> None:
+        """Until `begin` is called again, batches are kept aside: the client is about to get a fresh state."""
+        self.seen = None
+
+    def see_projects(self, projects: frozenset[UUID]) -> None:
+        self.viewer.projects = projects
+
+    def write(self, data: bytes) -> None:
+        """Queues bytes for the client. One that stopped reading is cut off: it comes back with its last id."""
+        if self.ended:
+            return
+        self._buffer.append(data)
+        self._buffered += len(data)
+        if self._buffered > MOST_BUFFERED and len(self._buffer) > 1:
+            self.end()
+            self._abort()
+        self._more.set()
+
+    def end(self) -> None:
+        """Nothing more is written; what is queued still goes out."""
+        self.ended = True
+        self._more.set()
+
+    async def next(self, timeout: float) -> bytes | None:
+        """What to send next; a heartbeat where nothing came for `timeout` seconds; None at the end."""
+        if not self._buffer and not self.ended:
+            self._more.clear()
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._more.wait()
+            except TimeoutError:
+                return HEARTBEAT
+        if not self._buffer:
+            return None
+        data = b"".join(self._buffer)
+        self._buffer.clear()
+        self._buffered = 0
+        return data

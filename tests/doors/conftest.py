@@ -1,0 +1,37 @@
+"""The services that the doors' tests talk to, composed in this process over real Postgres and NATS."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from askbus.bus.envelope import Service
+from askbus.bus.provision import provision
+from askbus.db.pool import Pool, open_pool
+from askbus.testing.composed import Composed, compose
+from askbus.testing.people import Company, found_company
+from askbus.testing.servers import Server, TestDatabase
+from askbus_expiry.app import make_app as make_expiry
+from askbus_gateway.app import make_app as make_gateway
+from askbus_question_broker.app import make_app as make_broker
+
+
+@pytest.fixture
+async def pool(database: TestDatabase) -> AsyncIterator[Pool]:
+    """The administrator's connections, to set scenes and to look at rows."""
+    async with open_pool(database.url, size=4, name="tests") as pool:
+        yield pool
+
+
+@pytest.fixture
+async def company(pool: Pool) -> Company:
+    """One workspace with a person of each kind, and a stranger."""
+    return await found_company(pool)
+
+
+@pytest.fixture
+async def questions(database: TestDatabase, nats_server: Server, company: Company) -> AsyncIterator[Composed]:
+    """Gateway, question-broker and expiry."""
+    await provision(nats_server.url, ack_wait=1)
+    services = [(Service.GATEWAY, make_gateway), (Service.QUESTION_BROKER, make_broker), (Service.EXPIRY, make_expiry)]
+    async with compose(database, nats_server.url, services) as running:
+        yield running
