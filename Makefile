@@ -4,6 +4,8 @@ PYTHON ?= $(firstword $(foreach version,3.11 3.12 3.13 3.14 3,$(shell python$(ve
 BIN := .venv/bin
 INSTALLED := .venv/installed
 TESTS ?=
+COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --quiet \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up test check lint drill bench fmt lock clean
@@ -40,10 +42,10 @@ fmt: $(INSTALLED)  ## format the code and repair what lint can repair
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-lock: $(INSTALLED)  ## resolve the dependencies of pyproject.toml anew into requirements.lock
+lock: $(INSTALLED)  ## resolve the dependencies of pyproject.toml anew, for here and for the image
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras --group dev --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-header --no-annotate --upgrade --quiet -o requirements.lock
+	$(COMPILE) --all-extras --group dev --upgrade -o requirements.lock
+	$(COMPILE) --extra server --group build --constraint requirements.lock -o deploy/requirements.lock
 
 clean:  ## remove the virtual environment and the data of `make up`
 	rm -rf .venv .askbus

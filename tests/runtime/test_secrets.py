@@ -32,7 +32,7 @@ def test_no_two_credentials_are_alike() -> None:
 def test_the_callout_seed_signs_as_the_account_that_the_server_trusts() -> None:
     """NATS checks the callout's answers against the public key alone."""
     pair = nkeys.from_seed(secrets.callout_seed(SECRET).encode())
-    assert pair.public_key.decode() == secrets.callout_public(SECRET)
+    assert pair.public_key.decode() == secrets.callout_public(SECRET)  # pyright: ignore[reportAttributeAccessIssue]  # bytes
     assert secrets.callout_seed(SECRET).startswith("SA")
     assert pair.verify(b"answer", pair.sign(b"answer"))
 

@@ -50,7 +50,7 @@ def callout_seed(secret: str) -> str:
 
 def callout_public(secret: str) -> str:
     """The public key (`A…`) of that account, which the server's configuration names as the callout's issuer."""
-    return str(nkeys.from_seed(callout_seed(secret).encode()).public_key.decode())
+    return str(nkeys.from_seed(callout_seed(secret).encode()).public_key.decode())  # pyright: ignore[reportAttributeAccessIssue]  # bytes
 
 
 def service_database_url(url: str, service: Service, secret: str) -> str:

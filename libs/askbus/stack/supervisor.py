@@ -183,8 +183,7 @@ class Stack:
     async def _provision(self) -> None:
         """On our own NATS a new release may change what the last one made; on another's that is the operator's decision."""
         url = service_nats_url(self.nats_url, "admin", self.secret)
-        ack_wait = float(self._base_environment().get("ASKBUS_ACK_WAIT", Settings.model_fields["ack_wait"].default))
-        await provision(url, ack_wait=ack_wait, update=self.options.nats_url is None)
+        await provision(url, ack_wait=self._seconds("ack_wait"), update=self.options.nats_url is None)
 
     def _prepare(self, spec: ServiceSpec) -> ServiceProcess:
         if spec.service is Service.GATEWAY and spec.instance == 1:
@@ -192,11 +191,16 @@ class Stack:
         else:
             port = free_port({service.port for service in self.services.values()})
         env = self._environment(spec, port)
-        patience = float(env.get("ASKBUS_DRAIN", Settings.model_fields["drain"].default)) + 2
+        patience = self._seconds("drain") + 2
         return ServiceProcess(spec, env=env, port=port, log=self.data.log(spec.name), patience=patience)
 
     def _base_environment(self) -> dict[str, str]:
         return {**os.environ, **self.options.env}
+
+    def _seconds(self, setting: str) -> float:
+        """A duration as the services are told it, or its default."""
+        told = self._base_environment().get(f"ASKBUS_{setting.upper()}")
+        return float(told or Settings.model_fields[setting].default)
 
     def _environment(self, spec: ServiceSpec, port: int) -> Mapping[str, str]:
         """What this one process may know: its own credentials, and the settings that are no secret."""
