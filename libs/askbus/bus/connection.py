@@ -47,20 +47,21 @@ async def connect(
     arrive: the user's permissions must allow to subscribe below it.
     """
     nc = Connection()
-    last: list[str] = []
+    said: list[str] = []
 
     async def on_error(error: Exception) -> None:
         text = f"{type(error).__name__}: {error}"
-        if last != [text]:
-            last[:] = [text]
+        if said != [text]:
+            said[:] = [text]
             denied = "permissions violation" in text.lower()
             (log.error if denied else log.warning)("nats.error", connection=name, error=text)
 
     async def on_disconnect() -> None:
-        log.warning("nats.disconnected", connection=name)
+        if nc.alive:
+            log.warning("nats.disconnected", connection=name)
 
     async def on_reconnect() -> None:
-        last.clear()
+        said.clear()
         log.info("nats.reconnected", connection=name)
         for listener in tuple(nc.reconnected):
             listener()

@@ -1,7 +1,7 @@
 """Streams and consumers: made as `askbus.bus.streams` says, and never changed by accident.
 
-Provisioning creates what is missing. Where the server has something else it refuses and says what differs; only an explicit update
-changes it. A service does not start on a bus that is not as it should be, since it would lose or repeat messages there.
+Provisioning creates what is missing. Where the server has something else it refuses and says what differs; only an explicit
+update changes it. A service does not start on a bus that is not as it should be, since it would lose or repeat messages there.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class Drift(Exception):
 
 
 async def provision(nats_url: str, *, ack_wait: float = 5, replicas: int = 1, update: bool = False) -> None:
-    """Creates every stream and consumer that is missing. Raises Drift where one is different, unless `update` allows to change it.
+    """Creates every stream and consumer that is missing. Raises Drift where one is different, unless `update` is set.
 
     `nats_url` holds the credentials of the user `admin`. `ack_wait` in seconds. Waits while NATS is down.
     """

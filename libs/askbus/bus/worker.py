@@ -33,6 +33,9 @@ Handler = Callable[[Fact], Awaitable[None]]
 
 EXPIRES = 5.0
 LONGEST_REST = 2.0
+PATIENCE = 60.0
+"""Seconds that a slot waits for a dependency before its message counts as failed once."""
+
 OUTAGES: tuple[type[Exception], ...] = (Unavailable, ConnectionError)
 """What a handler raises when something that it needs is down: no fault of the message, so it keeps its slot and tries again."""
 
@@ -69,10 +72,9 @@ class Worker:
         self.service = service
         self._nc = nc
         self._handlers = handlers
-        self._slots = slots
+        self._pulls = [Pull(nc, FACTS, service.value) for _ in range(slots)]
         self._ack_wait = ack_wait
         self._outages = OUTAGES + outages
-        self._pull = Pull(nc, FACTS, service.value)
         self._dead = DeadLetters(nc, service.value, on_dead)
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = asyncio.Event()
@@ -82,14 +84,16 @@ class Worker:
 
     async def start(self) -> None:
         """Begins to work; returns at once, also while streams and consumers are missing."""
-        await self._pull.open()
+        for pull in self._pulls:
+            await pull.open()
         await self._dead.watch()
-        self._tasks = [asyncio.create_task(self._slot(), name=f"slot-{n}") for n in range(self._slots)]
+        self._answered_at = monotonic()
+        self._tasks = [asyncio.create_task(self._slot(pull)) for pull in self._pulls]
 
     async def stop(self, drain: float = 10) -> None:
         """Fetches nothing more; handlers may finish for `drain` seconds, then they are cancelled, their messages handed back."""
         self._stopping.set()
-        await self._pull.close()
+        await asyncio.gather(*(pull.close() for pull in self._pulls))
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=drain)
             for task in late:
@@ -101,7 +105,7 @@ class Worker:
         """Connected, the consumer is there, and it answered lately (or every slot is at work)."""
         if not self._nc.is_connected or any(task.done() for task in self._tasks) or not self._tasks:
             return False
-        if self._busy < self._slots and monotonic() - self._answered_at > 2 * EXPIRES:
+        if self._busy < len(self._pulls) and monotonic() - self._answered_at > 2 * EXPIRES:
             return False
         try:
             await self._nc.jsm(timeout=1).consumer_info(FACTS, self.service.value)
@@ -109,11 +113,11 @@ class Worker:
             return False
         return True
 
-    async def _slot(self) -> None:
+    async def _slot(self, pull: Pull) -> None:
         rest = 0.0
         while not self._stopping.is_set():
             try:
-                message = await self._pull.one(EXPIRES)
+                message = await pull.one(EXPIRES)
             except (ConsumerGone, nats.errors.Error) as error:
                 self._in_trouble(f"{type(error).__name__}: {error}")
                 rest = min(LONGEST_REST, 2 * rest or 0.1)
@@ -152,7 +156,8 @@ class Worker:
             await self._hand_back(message, 0)
             raise
         except Exception as error:  # noqa: BLE001  # NATS went away at the end, or setting aside failed: it is delivered again
-            log.warning("worker.not_settled", consumer=self.service.value, error=type(error).__name__)
+            log.warning("worker.not_settled", consumer=self.service.value, error=faults.reason(error))
+            await self._hand_back(message, self._ack_wait)
         finally:
             beat.cancel()
 
@@ -185,7 +190,7 @@ class Worker:
 
     async def _handle(self, fact: Fact) -> None:
         """Calls the handler in a span of the fact's trace; while a dependency is down, again and again in this slot."""
-        rest = 0.1
+        rest, since = 0.1, monotonic()
         while True:
             outage = failure = None
             with telemetry.span(
@@ -204,6 +209,8 @@ class Worker:
                 raise failure
             if outage is None:
                 return
+            if monotonic() - since > PATIENCE:
+                raise outage
             log.warning("fact.waits", fact=fact.fact, entity_id=str(fact.entity_id), error=type(outage).__name__)
             await self._rest(rest)
             if self._stopping.is_set():
@@ -227,7 +234,7 @@ class Worker:
             delivery=fact.delivery,
             last=last,
             error=faults.kind(error),
-            stack=faults.stack(error),
+            frames=faults.stack(error),
         )
         if last:
             await self._dead.set_aside(message, faults.reason(error), fact)
