@@ -58,6 +58,7 @@ async def run(options: "Options") -> None:
     from askbus.stack.supervisor import Stack
     from askbus.stack.view import View
 
+    log_to(options.data / "logs" / "supervisor.log")
     stack = Stack(options)
     view = View(stack, Console(highlight=False))
     life = asyncio.create_task(_live(stack, view))
@@ -78,6 +79,24 @@ async def run(options: "Options") -> None:
     finally:
         watching.cancel()
         await asyncio.wait({watching})
+
+
+def log_to(file: Path) -> None:
+    """Keep what this process itself logs out of the live view."""
+    import logging
+
+    import structlog
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(filename=file, level=logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(utc=True),
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(file.open("a")),
+    )
 
 
 async def _live(stack: "Stack", view: "View") -> None:
