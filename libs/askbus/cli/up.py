@@ -58,6 +58,7 @@ async def run(options: "Options") -> None:
     from askbus.stack.supervisor import Stack
     from askbus.stack.view import View
 
+    options.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     log_to(options.data / "logs" / "supervisor.log")
     stack = Stack(options)
     view = View(stack, Console(highlight=False))
@@ -87,12 +88,12 @@ def log_to(file: Path) -> None:
 
     import structlog
 
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(exist_ok=True)
     logging.basicConfig(filename=file, level=logging.WARNING)
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(utc=True),
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.JSONRenderer(),
         ],
         logger_factory=structlog.PrintLoggerFactory(file.open("a")),
