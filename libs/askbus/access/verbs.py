@@ -180,10 +180,11 @@ async def _store_token(
     via: tuple[str, UUID | None],
     trace: str | None,
 ) -> tuple[str, Token]:
-    token = new_token()
+    token_id = new_id()
+    token = new_token(token_id)
     row = await CREATE_TOKEN.row(
         db,
-        id=new_id(),
+        id=token_id,
         workspace_id=workspace_id,
         user_id=user_id,
         name=name,
