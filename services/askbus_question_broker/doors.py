@@ -4,10 +4,8 @@ The token is checked at each call; a body never says who is asking.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from askbus.access import reads as access
 from askbus.access.model import Principal, PrincipalKind, Scope
@@ -15,59 +13,9 @@ from askbus.bus.app import TokenId
 from askbus.db.pool import Pool
 from askbus.errors import NotFound, Unauthenticated
 from askbus.questions import reads, verbs
-from askbus.questions.model import (
-    Ask,
-    AskQuestion,
-    CancelQuestion,
-    Question,
-    QuestionDetail,
-    QuestionFilter,
-    QuestionPage,
-    Untold,
-)
+from askbus.questions.agents import AskRequest, Heard, HeardRequest, ListRequest, OneRequest, UntoldRequest
+from askbus.questions.model import AskQuestion, CancelQuestion, Question, QuestionDetail, QuestionPage, Untold
 from askbus_question_broker.handlers import Handlers
-
-
-class _Request(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class AskRequest(_Request):
-    """`agent.<p>.question.ask`. `question_id` is the agent's choice: the same one sent again finds the same question."""
-
-    question_id: UUID
-    ask: Ask
-
-
-class OneRequest(_Request):
-    """`agent.<p>.question.get` and `.cancel`."""
-
-    question_id: UUID
-
-
-class ListRequest(_Request):
-    """`agent.<p>.question.list`: what this agent asked."""
-
-    filter: QuestionFilter = QuestionFilter(mine=True)
-
-
-class UntoldRequest(_Request):
-    """`agent.<p>.question.untold`: what it has still to hear."""
-
-    limit: Annotated[int, Field(ge=1, le=200)] = 100
-
-
-class HeardRequest(_Request):
-    """`agent.<p>.question.heard`: it has heard so many events of this question."""
-
-    question_id: UUID
-    heard: Annotated[int, Field(ge=1)]
-
-
-class Heard(BaseModel):
-    """The acknowledgement is stored."""
-
-    question_id: UUID
 
 
 class Doors:

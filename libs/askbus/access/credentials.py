@@ -35,5 +35,5 @@ def digest(secret: str) -> bytes:
 
 
 def shown(token: str) -> str:
-    """The part of a token that lists show, so that its owner can tell which it is: the millisecond of its making, in its row's id."""
+    """The part of a token that lists show, so that its owner can tell which it is: when its row was made, to the millisecond."""
     return token[: len(TOKEN_PREFIX) + 12]
