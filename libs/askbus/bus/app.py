@@ -23,6 +23,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from pydantic import BaseModel, ValidationError
 
 from askbus.bus import faults, subjects
+from askbus.bus.accounts import VERBS
 from askbus.bus.connection import Connection
 from askbus.bus.envelope import Command, Reply, Service
 from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut
@@ -93,7 +94,11 @@ def command(broker: Broker, kind: type[C]) -> Callable[[Callable[[C], Awaitable[
     """Registers the one handler of a command, shared with the owner's other instances: `command(broker, AskQuestion)(on_ask)`.
 
     The handler returns the reply or raises an AskbusError; anything else that it raises is logged and answered as `internal`.
+    Raises ValueError for a command that no NATS user may send.
     """
+
+    if kind.__name__ not in VERBS.get(kind.owner, ()):
+        raise ValueError(f"{kind.__name__} is not in askbus.bus.accounts.VERBS of {kind.owner.value}: nobody could send it")
 
     def register(handler: Callable[[C], Awaitable[Result]]) -> Callable[[C], Awaitable[Result]]:
         _subscribe(broker, handler, subject=kind.subject(), owner=kind.owner, title=kind.__name__, body=kind)
