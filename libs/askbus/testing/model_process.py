@@ -45,7 +45,9 @@ class ScriptedModel:
             self.base_url = (await self._process.stdout.readline()).decode().strip()
         if not self.base_url:
             raise RuntimeError("the scripted model did not start; its error output says why")
-        self._control = httpx2.AsyncClient(base_url=self.base_url.removesuffix("/v1"), timeout=30)
+        # No connection is kept: a fixture may open this in one event loop and tests use it in others.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        self._control = httpx2.AsyncClient(base_url=self.base_url.removesuffix("/v1"), timeout=30, limits=limits)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

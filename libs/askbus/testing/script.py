@@ -117,7 +117,12 @@ class Script:
     @classmethod
     def load(cls, *paths: Path) -> Self:
         """The entries of one or more files, one after the other. Raises pydantic's ValidationError."""
-        return cls([entry for path in paths for entry in _ENTRIES.validate_json(path.read_bytes())])
+        return cls([entry for path in paths for entry in cls.parse(path.read_text()).entries])
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The entries of a script's text. Raises pydantic's ValidationError."""
+        return cls(_ENTRIES.validate_json(text))
 
     def cue(self, messages: Sequence[ChatMessage]) -> Cue:
         """What to say to this history. Raises ScriptError if a place leads nowhere."""
