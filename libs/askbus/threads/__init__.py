@@ -1,0 +1,1 @@
+"""Threads: conversations of one user, with what was said in them."""

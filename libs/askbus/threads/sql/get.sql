@@ -1,0 +1,22 @@
+-- A thread of the user's own, while they see its project, with its messages turn by turn.
+SELECT t.*,
+       ARRAY(SELECT id FROM turns o WHERE o.thread_id = t.id AND o.state IN ('queued', 'running', 'waiting') ORDER BY o.queued_at, o.id)
+           AS open_turns,
+       coalesce((
+           SELECT jsonb_agg(jsonb_build_object(
+                      'id', m.id, 'turn_id', m.turn_id, 'step', m.step, 'role', m.role, 'text', m.text, 'model', m.model, 'cut', m.cut,
+                      'created_at', m.created_at,
+                      'calls', coalesce((
+                          SELECT jsonb_agg(jsonb_build_object(
+                                     'id', c.id, 'name', c.name,
+                                     'state', CASE WHEN c.state = 'refused' THEN 'failed' ELSE coalesce(r.state::text, 'requested') END,
+                                     'question_id', r.question_id, 'action_id', r.action_id) ORDER BY c.position)
+                            FROM tool_calls c LEFT JOIN tool_runs r ON r.id = c.id
+                           WHERE c.turn_id = m.turn_id AND c.step = m.step + 1), '[]'))
+                      ORDER BY o.queued_at, o.id, m.seq)
+             FROM messages m JOIN turns o ON o.id = m.turn_id
+            WHERE m.thread_id = t.id), '[]') AS messages
+  FROM threads t
+  JOIN project_access a ON a.project_id = t.project_id AND a.user_id = t.user_id
+ WHERE t.id = :id AND t.user_id = :user_id AND t.workspace_id = :workspace_id
+   AND (:projects::uuid[] IS NULL OR t.project_id = ANY (:projects::uuid[]))

@@ -1,0 +1,1 @@
+"""Turns: the work from one user message to the final answer."""

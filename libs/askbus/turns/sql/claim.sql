@@ -1,0 +1,19 @@
+-- Takes a turn's next step for `:lease` seconds, unless somebody holds it or an earlier turn of its thread is still open.
+-- One row comes back: the turn as it stands, whether this call took it, and how many seconds another's lease still runs.
+WITH current AS (SELECT * FROM turns WHERE id = :id FOR UPDATE),
+moved AS (
+    UPDATE turns t
+       SET state = 'running', step = :step, attempt = t.attempt + 1, holder = :holder,
+           lease_until = now() + make_interval(secs => :lease), moved_at = now(),
+           active_ms = t.active_ms + CASE WHEN t.state = 'running' THEN extract(epoch FROM now() - t.moved_at) * 1000 ELSE 0 END
+      FROM current
+     WHERE t.id = current.id AND current.state IN ('queued', 'running', 'waiting') AND current.step = :from_step
+       AND (current.lease_until IS NULL OR current.lease_until < now())
+       AND NOT EXISTS (SELECT FROM turns o
+                        WHERE o.thread_id = t.thread_id AND o.state IN ('queued', 'running', 'waiting')
+                          AND (o.queued_at, o.id) < (t.queued_at, t.id))
+    RETURNING t.*)
+SELECT attempt, step, state, true AS moved, 0::float8 AS lease_left, active_ms FROM moved
+UNION ALL
+SELECT attempt, step, state, false, greatest(extract(epoch FROM lease_until - now()), 0)::float8, active_ms
+  FROM current WHERE NOT EXISTS (SELECT FROM moved)

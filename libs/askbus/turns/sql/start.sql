@@ -1,0 +1,29 @@
+-- Appends the user's message and queues its turn; the thread is locked. Ends what the message supersedes or interrupts (C6).
+-- The row that comes back is the turn (the first one, where this client message id was sent before), or none where the thread is busy
+-- and the message asked to be rejected then.
+WITH existing AS (SELECT * FROM turns WHERE thread_id = :thread_id AND client_message_id = :client_message_id),
+busy AS (SELECT id FROM turns WHERE thread_id = :thread_id AND state IN ('queued', 'running')),
+ended AS (
+    UPDATE turns
+       SET state = 'cancelled', cancel_reason = (CASE WHEN state = 'waiting' THEN 'superseded' ELSE 'interrupted' END)::cancel_reason,
+           superseded_by = :id, settled_at = now(), moved_at = now(), holder = NULL, lease_until = NULL, trace = :trace
+     WHERE thread_id = :thread_id AND NOT EXISTS (SELECT FROM existing)
+       AND (state = 'waiting' OR (state IN ('queued', 'running') AND :overlap::text = 'interrupt'))
+    RETURNING id),
+thread AS (
+    UPDATE threads
+       SET revision = revision + 1, updated_at = now(),
+           title = CASE WHEN title = '' THEN :title ELSE title END, trace = :trace
+     WHERE id = :thread_id AND NOT EXISTS (SELECT FROM existing)
+       AND NOT (:overlap::text = 'reject' AND EXISTS (SELECT FROM busy))
+    RETURNING id, workspace_id, project_id, user_id, revision),
+made AS (
+    INSERT INTO turns (id, workspace_id, project_id, user_id, thread_id, client_message_id, principal, trace)
+    SELECT :id, workspace_id, project_id, user_id, id, :client_message_id, :principal, :trace FROM thread
+    RETURNING *),
+said AS (
+    INSERT INTO messages (id, thread_id, seq, turn_id, role, text)
+    SELECT :message_id, thread.id, thread.revision, made.id, 'user', :text FROM thread, made)
+SELECT m.*, ARRAY(SELECT id FROM ended) AS ended FROM made m
+UNION ALL
+SELECT e.*, '{}' FROM existing e

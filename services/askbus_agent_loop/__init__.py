@@ -1,0 +1,1 @@
+"""The agent-loop: the only writer of threads, messages, turns and steps."""

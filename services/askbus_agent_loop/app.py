@@ -1,0 +1,56 @@
+"""How the agent-loop is put together: commands, the facts that move turns, the model, the sweep, the relay."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from askbus.actions import reads as actions
+from askbus.bus.envelope import Service
+from askbus.bus.fact import Fact
+from askbus.bus.publisher import publish_facts
+from askbus.bus.streams import SETTLED
+from askbus.models.adapters import open_model
+from askbus.runtime.service import App, Ground
+from askbus.runtime.settings import Settings
+from askbus.threads.model import CreateThread
+from askbus.turns.model import CancelTurn, StartTurn
+from askbus_agent_loop.handlers import Handlers
+from askbus_agent_loop.pieces import Stops
+from askbus_agent_loop.stepper import Stepper
+
+
+def make_app(settings: Settings) -> App:
+    """The agent-loop, not yet running."""
+    return App(Service.AGENT_LOOP, settings, wire)
+
+
+async def wire(ground: Ground) -> None:
+    """Everything that the agent-loop does."""
+    model = open_model(ground.settings)
+    ground.at_end(model.close)
+    stops = Stops(ground.nc)
+    await stops.listen()
+
+    async def outcomes(thread_id: UUID) -> Sequence[str]:
+        return await actions.outcomes_of_thread(ground.pool, thread_id)
+
+    async def repeat(facts: Sequence[Fact]) -> None:
+        await publish_facts(ground.js, facts)
+
+    stepper = Stepper(ground.pool, ground.nc, model, outcomes, ground.settings, holder=ground.holder, stops=stops)
+    handlers = Handlers(ground.pool, stepper, stops, ground.settings, holder=ground.holder, repeat=repeat)
+    ground.answers(CreateThread, handlers.on_create_thread)
+    ground.answers(StartTurn, handlers.on_start_turn)
+    ground.answers(CancelTurn, handlers.on_cancel_turn)
+    ground.acts_on(
+        {
+            "turn.queued": handlers.on_turn_queued,
+            "turn.completed": handlers.on_turn_settled,
+            "turn.failed": handlers.on_turn_settled,
+            "turn.cancelled": handlers.on_turn_settled,
+            "tool_run.finished": handlers.on_tool_run_finished,
+            **{f"question.{state}": handlers.on_question_settled for state in SETTLED},
+        },
+        on_dead=handlers.on_dead,
+    )
+    ground.relays()
+    ground.every(ground.settings.sweep_every, "wake_resting", handlers.wake_resting)

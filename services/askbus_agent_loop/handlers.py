@@ -1,0 +1,145 @@
+"""The agent-loop's handlers. A fact is a wake-up: the turn is read, one thing is decided, done and recorded, and the fact acknowledged.
+
+Facts may arrive late, twice, or in any order; what a turn does next depends on its rows alone.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+import structlog
+
+from askbus.access import reads as access
+from askbus.bus.fact import Fact
+from askbus.bus.worker import Later
+from askbus.db.pool import Pool
+from askbus.runtime import crash
+from askbus.runtime.settings import Settings
+from askbus.runtime.telemetry import traceparent
+from askbus.threads import verbs as threads
+from askbus.threads.model import CreateThread, Thread, title_from
+from askbus.turns import verbs
+from askbus.turns.model import CancelTurn, Claim, StartTurn, Turn
+from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Nothing, WaitForPerson, decide
+from askbus_agent_loop.pieces import Stops
+from askbus_agent_loop.stepper import Stepper
+from askbus_agent_loop.view import TurnView, load
+
+log = structlog.get_logger()
+
+Repeat = Callable[[Sequence[Fact]], Awaitable[None]]
+
+
+class Handlers:
+    """Commands of threads and turns, and the facts that move turns."""
+
+    def __init__(self, pool: Pool, stepper: Stepper, stops: Stops, settings: Settings, *, holder: UUID, repeat: Repeat) -> None:
+        self.pool = pool
+        self.stepper = stepper
+        self.stops = stops
+        self.settings = settings
+        self.holder = holder
+        self.repeat = repeat
+        self.budgets = Budgets(settings.model_calls_per_turn, int(settings.turn_seconds * 1000))
+
+    async def on_create_thread(self, command: CreateThread) -> Thread:
+        crash.point("agent.create_thread.before_commit")
+        thread = await threads.create(self.pool, command, trace=traceparent())
+        crash.point("agent.create_thread.after_commit")
+        return thread
+
+    async def on_start_turn(self, command: StartTurn) -> Turn:
+        """The message is durable before any model hears of it; what it superseded or interrupted is told to stop."""
+        async with self.pool.acquire() as db, db.transaction():
+            started = await verbs.start(db, command, title=title_from(command.text), trace=traceparent())
+            crash.point("agent.start.before_commit")
+        crash.point("agent.start.after_commit")
+        for turn_id in started.ended:
+            await self.stops.stop(turn_id)
+        return started.turn
+
+    async def on_cancel_turn(self, command: CancelTurn) -> Turn:
+        crash.point("agent.cancel.before_commit")
+        turn = await verbs.cancel(self.pool, command, trace=traceparent())
+        crash.point("agent.cancel.after_commit")
+        await self.stops.stop(turn.id)
+        return turn
+
+    async def on_turn_queued(self, fact: Fact) -> None:
+        await self.wake(fact.entity_id)
+
+    async def on_tool_run_finished(self, fact: Fact) -> None:
+        if fact.parent_id is not None:
+            await self.wake(fact.parent_id)
+
+    async def on_question_settled(self, fact: Fact) -> None:
+        """Only a chat's own question has a turn that waits for it."""
+        if fact.parent_id is not None:
+            await self.wake(fact.parent_id)
+
+    async def on_turn_settled(self, fact: Fact) -> None:
+        """The thread's next message, if there is one."""
+        following = await verbs.next_in_thread(self.pool, fact.entity_id)
+        if following is not None:
+            await self.wake(following)
+
+    async def on_dead(self, fact: Fact) -> None:
+        """A wake-up that cannot be handled must not leave its turn open for ever."""
+        turn_id = fact.entity_id if fact.entity == "turn" else fact.parent_id
+        if turn_id is not None and await verbs.fail(self.pool, turn_id, "internal", trace=fact.traceparent):
+            log.error("turn.gave_up", turn_id=str(turn_id), fact=fact.fact)
+
+    async def wake(self, turn_id: UUID) -> None:
+        """Does whatever the turn's rows ask for, until there is something to wait for. Raises Later where another worker holds it."""
+        while True:
+            turn = await load(self.pool, turn_id)
+            if turn is None:
+                return
+            match decide(turn, self.budgets):
+                case CallModel(step):
+                    if not await self._call_model(turn, step):
+                        return
+                case WaitForPerson():
+                    await verbs.wait(self.pool, Claim(turn.id, turn.step, turn.attempt))
+                    crash.point("agent.wait.after_commit")
+                    return
+                case Fail(code):
+                    await verbs.fail(self.pool, turn.id, code, claim=Claim(turn.id, turn.step, turn.attempt), trace=traceparent())
+                    return
+                case AwaitTools() | Nothing():
+                    return
+
+    async def _call_model(self, turn: TurnView, step: int) -> bool:
+        """One model call; true where the turn may have more to do at once."""
+        crash.point("agent.claim.before_commit")
+        claimed = await verbs.claim(
+            self.pool, turn.id, from_step=turn.step, step=step, holder=self.holder, lease=self.settings.lease
+        )
+        if claimed.claim is None:
+            if claimed.lease_left > 0:
+                raise Later(claimed.lease_left + 0.1)
+            return False
+        crash.point("agent.claim.after_commit")
+        if await access.refreshed(self.pool, turn.principal) is None:
+            await verbs.fail(self.pool, turn.id, "access_ended", claim=claimed.claim, trace=traceparent())
+            return False
+        return await self.stepper.call_model(turn, claimed.claim, claimed.active_ms)
+
+    async def wake_resting(self) -> None:
+        """The sweep: whatever waits for a machine and did not move is woken by a message with a new id, wherever a worker is free."""
+        rows = await verbs.resting(self.pool, stuck=self.settings.stuck_after)
+        facts = [
+            Fact(
+                fact="turn.queued",
+                entity="turn",
+                entity_id=row["id"],
+                status=row["state"],
+                workspace_id=row["workspace_id"],
+                project_id=row["project_id"],
+                user_id=row["user_id"],
+                traceparent=row["trace"],
+            )
+            for row in rows
+        ]
+        if facts:
+            log.info("turns.woken", count=len(facts))
+            await self.repeat(facts)

@@ -1,0 +1,160 @@
+"""One model call of a turn: claimed, streamed, interrupted where it must be, and recorded once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime
+from uuid import UUID
+
+import structlog
+from opentelemetry.trace import SpanKind
+
+from askbus.bus.connection import Connection
+from askbus.db.ids import new_id
+from askbus.db.pool import Pool
+from askbus.models.model import Completion, Fault, Finish, Model, ModelRequest, ProviderError, TextDelta
+from askbus.runtime import crash
+from askbus.runtime.settings import Settings
+from askbus.runtime.telemetry import span, traceparent
+from askbus.tools.catalogue import check_arguments
+from askbus.turns import verbs
+from askbus.turns.model import Claim, NewCall
+from askbus.turns.verbs import ModelStep
+from askbus_agent_loop.pieces import Pieces, Stops
+from askbus_agent_loop.prompt import build_request
+from askbus_agent_loop.view import TurnView
+
+log = structlog.get_logger()
+
+_REFUSED = frozenset({Fault.AUTH, Fault.QUOTA, Fault.BAD_REQUEST, Fault.TOO_LONG})
+Outcomes = Callable[[UUID], Awaitable[Sequence[str]]]
+
+
+class Stepper:
+    """Makes the model calls of one process."""
+
+    def __init__(
+        self, pool: Pool, nc: Connection, model: Model, outcomes: Outcomes, settings: Settings, *, holder: UUID, stops: Stops
+    ) -> None:
+        self.pool = pool
+        self.nc = nc
+        self.model = model
+        self.outcomes = outcomes
+        self.settings = settings
+        self.holder = holder
+        self.stops = stops
+
+    async def call_model(self, turn: TurnView, claim: Claim, active_ms: int) -> bool:
+        """Does a claimed step. True where it was recorded; false where the turn ended or went to another worker meanwhile."""
+        stopped = self.stops.watch(turn.id)
+        request = build_request(turn, await self.outcomes(turn.thread_id), datetime.now(UTC))
+        left = self.settings.turn_seconds - active_ms / 1000
+        async with Pieces(self.nc, claim) as pieces:
+            answer = asyncio.create_task(self._ask(request, pieces))
+            lost = asyncio.create_task(self._keep(claim))
+            stop = asyncio.create_task(stopped.wait())
+            started = asyncio.get_running_loop().time()
+            try:
+                await asyncio.wait({answer, lost, stop}, timeout=max(left, 0.01), return_when=asyncio.FIRST_COMPLETED)
+                if answer.done():
+                    latency = int((asyncio.get_running_loop().time() - started) * 1000)
+                    return await self._record(claim, pieces, answer, latency)
+                await _end(answer)
+                await self._interrupted(claim, pieces, late=not (lost.done() or stop.done()))
+                return False
+            except asyncio.CancelledError:
+                await _end(answer)
+                await verbs.release(self.pool, claim, holder=self.holder)
+                raise
+            finally:
+                self.stops.forget(turn.id)
+                await _end(lost)
+                await _end(stop)
+
+    async def _ask(self, request: ModelRequest, pieces: Pieces) -> Completion:
+        name = self.settings.model_name
+        with span(f"chat {name}", kind=SpanKind.CLIENT, **{"gen_ai.operation.name": "chat", "gen_ai.request.model": name}) as current:
+            async with aclosing(self.model.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        await pieces.delta(event.text)
+                        crash.point("agent.model.after_delta")
+                        continue
+                    if event.usage is not None:
+                        current.set_attribute("gen_ai.usage.input_tokens", event.usage.input_tokens)
+                        current.set_attribute("gen_ai.usage.output_tokens", event.usage.output_tokens)
+                    return event
+        raise ProviderError(Fault.BAD_RESPONSE, "the stream ended without a completion")
+
+    async def _keep(self, claim: Claim) -> None:
+        """Renews the lease while the model works; returns once it is not ours any more."""
+        while True:
+            await asyncio.sleep(self.settings.lease / 3)
+            try:
+                if not await verbs.renew(self.pool, claim, holder=self.holder, lease=self.settings.lease):
+                    return
+            except (OSError, TimeoutError) as error:
+                log.warning("turn.lease_not_renewed", turn_id=str(claim.turn_id), error=type(error).__name__)
+
+    async def _record(self, claim: Claim, pieces: Pieces, answer: "asyncio.Task[Completion]", latency: int) -> bool:
+        try:
+            said = answer.result()
+        except ProviderError as error:
+            await self._failed(claim, pieces, error)
+            return False
+        crash.point("agent.model.before_record")
+        step = ModelStep(
+            text=said.text,
+            calls=_calls(said),
+            provider_data=said.provider_data.model_dump(mode="json") if said.provider_data else None,
+            model=said.model,
+            cut="length" if said.finish is Finish.LENGTH and not said.tool_calls else None,
+            input_tokens=said.usage.input_tokens if said.usage else None,
+            output_tokens=said.usage.output_tokens if said.usage else None,
+            latency_ms=latency,
+        )
+        recorded = await verbs.finish_model_step(self.pool, claim, step, trace=traceparent())
+        crash.point("agent.model.after_record")
+        if recorded is None:
+            await self._interrupted(claim, pieces, late=False)
+            return False
+        if step.calls:
+            await pieces.flush()
+            await pieces.calls([{"id": str(call.id), "name": call.name} for call in step.calls])
+        return True
+
+    async def _failed(self, claim: Claim, pieces: Pieces, error: ProviderError) -> None:
+        code = "model_refused" if error.fault in _REFUSED else "model_unavailable"
+        log.error("turn.model_failed", turn_id=str(claim.turn_id), step=claim.step, fault=error.fault.value)
+        await verbs.fail(self.pool, claim.turn_id, code, claim=claim, trace=traceparent())
+        await verbs.record_cut(self.pool, claim, text=pieces.text, model=self.settings.model_name, cut="failed")
+        await pieces.cut("failed")
+
+    async def _interrupted(self, claim: Claim, pieces: Pieces, *, late: bool) -> None:
+        """The clock ran out, or the turn was stopped: what was said so far is kept, marked as cut."""
+        if late:
+            await verbs.fail(self.pool, claim.turn_id, "out_of_time", claim=claim, trace=traceparent())
+        crash.point("agent.stop.before_record")
+        why = "failed" if late else "stopped"
+        await verbs.record_cut(self.pool, claim, text=pieces.text, model=self.settings.model_name, cut=why)
+        await pieces.cut(why)
+
+
+def _calls(said: Completion) -> list[NewCall]:
+    return [
+        NewCall(
+            id=new_id(),
+            position=position,
+            provider_id=call.id,
+            name=call.name,
+            arguments=call.arguments_text,
+            refusal=call.refusal or check_arguments(call.name, call.arguments or {}),
+            extra=call.extra,
+        )
+        for position, call in enumerate(said.tool_calls)
+    ]
+
+
+async def _end(task: "asyncio.Task[object] | asyncio.Task[None] | asyncio.Task[bool] | asyncio.Task[Completion]") -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
