@@ -84,7 +84,7 @@ class Nats:
         config = self.directory / "nats.conf"
         config.touch(mode=0o600)
         config.write_text(
-            CONFIG.format(port=self.port, name=self._name, store=self.directory / "jetstream", accounts=self.accounts)
+            CONFIG.format(port=self.port, name=self._name, store=self.directory, accounts=self.accounts)
         )
         return config
 
