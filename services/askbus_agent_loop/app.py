@@ -36,7 +36,7 @@ async def wire(ground: Ground) -> None:
     async def repeat(facts: Sequence[Fact]) -> None:
         await publish_facts(ground.js, facts)
 
-    stepper = Stepper(ground.pool, ground.nc, model, outcomes, ground.settings, holder=ground.holder, stops=stops)
+    stepper = Stepper(ground.pool, ground.nc, model, outcomes, ground.settings, holder=ground.holder)
     handlers = Handlers(ground.pool, stepper, stops, ground.settings, holder=ground.holder, repeat=repeat)
     ground.answers(CreateThread, handlers.on_create_thread)
     ground.answers(StartTurn, handlers.on_start_turn)

@@ -110,19 +110,20 @@ class Handlers:
 
     async def _call_model(self, turn: TurnView, step: int) -> bool:
         """One model call; true where the turn may have more to do at once."""
-        crash.point("agent.claim.before_commit")
-        claimed = await verbs.claim(
-            self.pool, turn.id, from_step=turn.step, step=step, holder=self.holder, lease=self.settings.lease
-        )
-        if claimed.claim is None:
-            if claimed.lease_left > 0:
-                raise Later(claimed.lease_left + 0.1)
-            return False
-        crash.point("agent.claim.after_commit")
-        if await access.refreshed(self.pool, turn.principal) is None:
-            await verbs.fail(self.pool, turn.id, "access_ended", claim=claimed.claim, trace=traceparent())
-            return False
-        return await self.stepper.call_model(turn, claimed.claim, claimed.active_ms)
+        with self.stops.watching(turn.id) as stopped:
+            crash.point("agent.claim.before_commit")
+            claimed = await verbs.claim(
+                self.pool, turn.id, from_step=turn.step, step=step, holder=self.holder, lease=self.settings.lease
+            )
+            if claimed.claim is None:
+                if claimed.lease_left > 0:
+                    raise Later(claimed.lease_left + 0.1)
+                return False
+            crash.point("agent.claim.after_commit")
+            if await access.refreshed(self.pool, turn.principal) is None:
+                await verbs.fail(self.pool, turn.id, "access_ended", claim=claimed.claim, trace=traceparent())
+                return False
+            return await self.stepper.call_model(turn, claimed.claim, claimed.active_ms, stopped)
 
     async def wake_resting(self) -> None:
         """The sweep: whatever waits for a machine and did not move is woken by a message with a new id, wherever a worker is free."""

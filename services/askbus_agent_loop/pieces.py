@@ -6,14 +6,17 @@ lost meanwhile, the text so far is published again as one `reset` piece.
 
 import asyncio
 import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 from uuid import UUID
 
 import nats.errors
 import structlog
 from pydantic_core import to_json
 
-from askbus.bus import subjects
 from askbus.bus.connection import Connection
+from askbus.bus.signals import Piece, on_stop, publish_piece, send_stop
 from askbus.turns.model import Claim
 
 log = structlog.get_logger()
@@ -29,14 +32,14 @@ class Pieces:
         self.nc = nc
         self.claim = claim
         self.text = ""
-        self._subject = subjects.turn_pieces(claim.turn_id)
+        self._where = {"step": claim.step, "attempt": claim.attempt}
         self._position = 0
         self._held: list[str] = []
         self._flush_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._sending: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> "Pieces":
+    async def __aenter__(self) -> Self:
         self.nc.reconnected.add(self._again)
         await self._send("step")
         return self
@@ -84,46 +87,47 @@ class Pieces:
         self._held.clear()
         self._spawn(self._send("reset", text=self.text))
 
-    def _spawn(self, sending: "asyncio._CoroutineLike[None]") -> None:
-        task = asyncio.get_running_loop().create_task(sending)  # type: ignore[arg-type]
+    def _spawn(self, sending: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(sending)
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
     async def _send(self, kind: str, **more: object) -> None:
         self._position += 1
-        piece = {"id": f"{self.claim.step}.{self.claim.attempt}.{self._position}", "type": kind, **more}
+        piece = Piece(f"{self.claim.step}.{self.claim.attempt}.{self._position}", to_json({"type": kind, **self._where, **more}))
         try:
-            await self.nc.publish(self._subject, to_json(piece))
+            await publish_piece(self.nc, self.claim.turn_id, piece)
         except nats.errors.Error as error:
             log.warning("turn.piece_lost", turn_id=str(self.claim.turn_id), error=type(error).__name__)
 
 
 class Stops:
-    """Who wants to hear that a turn was stopped: the broadcast reaches every agent-loop, and one of them works on it."""
+    """Who works on which turn here: the broadcast reaches every agent-loop, and one of them does."""
 
     def __init__(self, nc: Connection) -> None:
         self.nc = nc
         self._running: dict[UUID, asyncio.Event] = {}
 
     async def listen(self) -> None:
-        await self.nc.subscribe(subjects.ALL_STOPS, cb=self._on_stop)
+        """From now on the broadcast is heard."""
+        await on_stop(self.nc, self._stopped)
 
-    async def _on_stop(self, message: object) -> None:
-        turn_id = getattr(message, "subject", "").rpartition(".")[2]
-        for running, event in self._running.items():
-            if str(running) == turn_id:
-                event.set()
+    def _stopped(self, turn_id: UUID) -> None:
+        if turn_id in self._running:
+            self._running[turn_id].set()
 
-    def watch(self, turn_id: UUID) -> asyncio.Event:
-        """An event that is set when the turn is stopped; `forget` it afterwards."""
-        return self._running.setdefault(turn_id, asyncio.Event())
-
-    def forget(self, turn_id: UUID) -> None:
-        self._running.pop(turn_id, None)
+    @contextmanager
+    def watching(self, turn_id: UUID) -> Iterator[asyncio.Event]:
+        """An event that is set when the turn is stopped. Watch before claiming, so that no stop falls between."""
+        event = self._running.setdefault(turn_id, asyncio.Event())
+        try:
+            yield event
+        finally:
+            self._running.pop(turn_id, None)
 
     async def stop(self, turn_id: UUID) -> None:
         """Tells whoever works on it, here or in another process. If this is lost, the next renewal of the lease finds out."""
         try:
-            await self.nc.publish(subjects.stop(turn_id), b"")
+            await send_stop(self.nc, turn_id)
         except nats.errors.Error as error:
             log.warning("turn.stop_not_sent", turn_id=str(turn_id), error=type(error).__name__)

@@ -20,7 +20,7 @@ from askbus.tools.catalogue import check_arguments
 from askbus.turns import verbs
 from askbus.turns.model import Claim, NewCall
 from askbus.turns.verbs import ModelStep
-from askbus_agent_loop.pieces import Pieces, Stops
+from askbus_agent_loop.pieces import Pieces
 from askbus_agent_loop.prompt import build_request
 from askbus_agent_loop.view import TurnView
 
@@ -34,7 +34,7 @@ class Stepper:
     """Makes the model calls of one process."""
 
     def __init__(
-        self, pool: Pool, nc: Connection, model: Model, outcomes: Outcomes, settings: Settings, *, holder: UUID, stops: Stops
+        self, pool: Pool, nc: Connection, model: Model, outcomes: Outcomes, settings: Settings, *, holder: UUID
     ) -> None:
         self.pool = pool
         self.nc = nc
@@ -42,11 +42,9 @@ class Stepper:
         self.outcomes = outcomes
         self.settings = settings
         self.holder = holder
-        self.stops = stops
 
-    async def call_model(self, turn: TurnView, claim: Claim, active_ms: int) -> bool:
+    async def call_model(self, turn: TurnView, claim: Claim, active_ms: int, stopped: asyncio.Event) -> bool:
         """Does a claimed step. True where it was recorded; false where the turn ended or went to another worker meanwhile."""
-        stopped = self.stops.watch(turn.id)
         request = build_request(turn, await self.outcomes(turn.thread_id), datetime.now(UTC))
         left = self.settings.turn_seconds - active_ms / 1000
         async with Pieces(self.nc, claim) as pieces:
@@ -67,7 +65,6 @@ class Stepper:
                 await verbs.release(self.pool, claim, holder=self.holder)
                 raise
             finally:
-                self.stops.forget(turn.id)
                 await _end(lost)
                 await _end(stop)
 

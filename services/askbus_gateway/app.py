@@ -5,12 +5,16 @@ from starlette.routing import Route
 from askbus.bus.envelope import Service
 from askbus.runtime.service import App, Ground
 from askbus.runtime.settings import Settings
+from askbus_gateway.agents import welcome_agents
 from askbus_gateway.http.access import Access
 from askbus_gateway.http.api import make_api
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.questions import Questions
+from askbus_gateway.http.threads import Threads
+from askbus_gateway.http.turns import Turns
 from askbus_gateway.sse.events import Events
 from askbus_gateway.sse.hub import Hub
+from askbus_gateway.sse.turns import TurnStreams
 from askbus_gateway.sse.waits import Waits
 
 
@@ -28,16 +32,22 @@ async def wire(ground: Ground) -> None:
     ground.runs("feed", hub.tail.run)
     ground.ready_when("feed", hub.ready)
 
+    turns = TurnStreams(ground.pool, ground.nc, hub, heartbeat=settings.heartbeat, age=settings.stream_age)
     events = Events(gate, hub, heartbeat=settings.heartbeat, age=settings.stream_age)
     routes = [
         *Access(gate).routes(),
         *Questions(gate, waits).routes(),
+        *Threads(gate).routes(),
+        *Turns(gate, turns).routes(),
         Route("/v1/events", events, methods=["GET"]),
     ]
     ground.door.serve(make_api(routes))
 
+    await welcome_agents(ground)
+
     async def let_go() -> None:
         hub.end_all()
+        turns.end_all()
         waits.stop()
 
     ground.at_end(let_go)

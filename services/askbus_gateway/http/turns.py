@@ -1,0 +1,128 @@
+"""/v1/threads/{id}/turns and /v1/turns: a message and what becomes of it, as JSON or as the stream itself."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from askbus.access.model import Principal
+from askbus.db.ids import new_id
+from askbus.errors import AskbusError
+from askbus.runtime.health import Receive, Send
+from askbus.turns import reads
+from askbus.turns.model import CancelTurn, ClientMessageId, MessageText, Overlap, StartTurn, Turn
+from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, refusal
+from askbus_gateway.sse.turns import TurnStreams
+
+
+class TurnBody(BaseModel):
+    """A message. The same `client_message_id` sent again finds the first turn; without one each send is a message of its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: MessageText
+    client_message_id: ClientMessageId | None = None
+    overlap: Overlap = Overlap.ENQUEUE
+
+
+class NoBody(BaseModel):
+    """Nothing needs saying."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Turns:
+    """The routes of turns."""
+
+    def __init__(self, gate: Gate, streams: TurnStreams) -> None:
+        self.gate = gate
+        self.streams = streams
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/v1/threads/{id}/turns", _Start(self), methods=["POST"]),
+            Route("/v1/turns/{id}", guarded(self.get), methods=["GET"]),
+            Route("/v1/turns/{id}/events", _Follow(self), methods=["GET"]),
+            Route("/v1/turns/{id}/cancel", guarded(self.cancel), methods=["POST"]),
+        ]
+
+    async def start(self, request: Request) -> tuple[Principal, Turn]:
+        by = await self.gate.principal(request)
+        thread_id = path_id(request)
+        said = await body(request, TurnBody)
+        key = command_id(request)
+        command = StartTurn(
+            command_id=key,
+            by=by,
+            turn_id=new_id(),
+            thread_id=thread_id,
+            client_message_id=said.client_message_id or str(key),
+            text=said.text,
+            overlap=said.overlap,
+        )
+        return by, await self.gate.commands.ask(command)
+
+    async def get(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(await reads.get(self.gate.pool, by, path_id(request)))
+
+    async def cancel(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        await body(request, NoBody)
+        turn = await self.gate.commands.ask(CancelTurn(command_id=command_id(request), by=by, turn_id=path_id(request)))
+        return present(await reads.get(self.gate.pool, by, turn.id))
+
+
+Answer = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
+
+
+class _Start:
+    """POST: the message is stored, then answered with the turn, or with its stream where the client accepts one."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.turns = turns
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        wants_stream = "text/event-stream" in request.headers.get("accept", "")
+
+        async def answer(request: Request) -> Response:
+            _by, turn = await self.turns.start(request)
+            return present(turn, 201)
+
+        if not wants_stream:
+            await _respond(await guarded(answer)(request), scope, receive, send)
+            return
+        try:
+            by, turn = await self.turns.start(request)
+        except AskbusError as error:
+            await _respond(refusal(error), scope, receive, send)
+            return
+        await self.turns.streams.serve(scope, receive, send, by, turn.id, after=None)
+
+
+class _Follow:
+    """GET: a turn's stream, from its beginning or from the event after `Last-Event-ID`."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.turns = turns
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        after = request.headers.get("last-event-id") or request.query_params.get("after")
+        try:
+            by = await self.turns.gate.principal(request)
+            turn_id: UUID = path_id(request)
+            await reads.get(self.turns.gate.pool, by, turn_id)
+        except AskbusError as error:
+            await _respond(refusal(error), scope, receive, send)
+            return
+        await self.turns.streams.serve(scope, receive, send, by, turn_id, after=after or None)
+
+
+async def _respond(response: Response, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    await response(scope, receive, send)  # type: ignore[arg-type]  # Starlette's types are wider than ours

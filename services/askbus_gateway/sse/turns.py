@@ -1,0 +1,196 @@
+"""A turn's stream: the pieces as the worker makes them, the turn's states as they are stored, and at the end the stored answer.
+
+Several tabs may follow one turn; each resumes from its own last id, which the worker numbered, so it holds over restarts of NATS, gateway
+and worker. What the pieces lose, the stored answer at the end replaces.
+"""
+
+import asyncio
+import json
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from askbus.access import reads as access
+from askbus.access.model import Principal
+from askbus.bus.connection import Connection
+from askbus.bus.signals import Piece, TurnStream
+from askbus.db.pool import Pool
+from askbus.errors import NotFound, PermissionDenied, Unavailable
+from askbus.feed.model import Change
+from askbus.runtime.health import Receive, Send
+from askbus.turns import reads
+from askbus.turns.model import OPEN, TurnDetail, TurnState
+from askbus_gateway.sse.events import HEADERS, RETRY, _gone, _nothing
+from askbus_gateway.sse.hub import Hub
+from askbus_gateway.sse.stream import Stream, frame
+
+log = structlog.get_logger()
+
+LAST_WORDS = 1.0
+"""Seconds that a stopped turn's last piece may take to arrive before the stored text is read."""
+
+
+class Moved:
+    """In a watcher's queue: the turn's row, or the watcher's rights, may have changed."""
+
+
+Event = Piece | Moved | None
+
+
+class TurnStreams:
+    """Every turn's stream of this process. `heartbeat` and `age` in seconds."""
+
+    def __init__(self, pool: Pool, nc: Connection, hub: Hub, *, heartbeat: float, age: float) -> None:
+        self.pool = pool
+        self.nc = nc
+        self.heartbeat = heartbeat
+        self.age = age
+        self._watchers: defaultdict[UUID, set[asyncio.Queue[Event]]] = defaultdict(set)
+        self._stopping = False
+        hub.listen(self._on_changes)
+
+    def _on_changes(self, changes: Sequence[Change]) -> None:
+        """Wakes the watchers of each turn that moved, and of each principal whose rights did."""
+        keys = {key for change in changes for key in (change.entity_id, change.parent_id) if key is not None}
+        for key in keys & self._watchers.keys():
+            for queue in self._watchers[key]:
+                queue.put_nowait(Moved())
+
+    def end_all(self) -> None:
+        """The process drains: every stream ends, and its client resumes elsewhere."""
+        self._stopping = True
+        for queues in tuple(self._watchers.values()):
+            for queue in queues:
+                queue.put_nowait(None)
+
+    async def serve(
+        self, scope: dict[str, Any], receive: Receive, send: Send, principal: Principal, turn_id: UUID, *, after: str | None
+    ) -> None:
+        """Answers the request with the stream, until the turn's end, the stream's age, or the client's leaving."""
+        queue: asyncio.Queue[Event] = asyncio.Queue()
+        out = Stream(principal, None, scope.get("askbus.abort", _nothing))
+        keys = (turn_id, principal.id, principal.user_id)
+        for key in keys:
+            self._watchers[key].add(queue)
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            out.write(f"retry: {RETRY}\n\n".encode())
+            tasks = [
+                asyncio.create_task(_gone(receive, out)),
+                asyncio.create_task(self._follow(out, queue, principal, turn_id, after)),
+            ]
+            try:
+                await self._send(out, send)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            for key in keys:
+                self._watchers[key].discard(queue)
+                if not self._watchers[key]:
+                    del self._watchers[key]
+
+    async def _send(self, out: Stream, send: Send) -> None:
+        clock = asyncio.get_running_loop().time
+        closes_at = clock() + self.age * random.uniform(0.9, 1.1)  # noqa: S311  # jitter, no secret
+        while (data := await out.next(min(self.heartbeat, max(closes_at - clock(), 0.01)))) is not None:
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+            if clock() >= closes_at:
+                out.end()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _follow(
+        self, out: Stream, queue: "asyncio.Queue[Event]", principal: Principal, turn_id: UUID, after: str | None
+    ) -> None:
+        try:
+            turn = await self._turn(principal, turn_id)
+            if turn.state in OPEN:
+                async with TurnStream(self.nc, turn_id, after) as pieces:
+                    if not pieces.resumed:
+                        out.write(frame("reset", {"reason": "position"}))
+                    pump = asyncio.create_task(_pump(pieces, queue))
+                    try:
+                        await self._relay(out, queue, principal, turn)
+                    finally:
+                        pump.cancel()
+                        await asyncio.gather(pump, return_exceptions=True)
+            else:
+                out.write(frame("done", turn.model_dump(mode="json")))
+        except (NotFound, PermissionDenied):
+            out.write(frame("end", {"reason": "ended"}))
+        except Unavailable as error:
+            log.info("turn_stream.interrupted", reason=error.message)
+        except Exception as error:  # noqa: BLE001  # the stream ends and its client resumes: the turn itself goes on
+            log.error("turn_stream.failed", error=type(error).__name__, exc_info=error)
+        finally:
+            out.end()
+
+    async def _relay(self, out: Stream, queue: "asyncio.Queue[Event]", principal: Principal, turn: TurnDetail) -> None:
+        """Pieces and states as they come, until the turn is over."""
+        turn = await self._turn(principal, turn.id)
+        out.write(_state(turn))
+        said = cut = False
+        while turn.state in OPEN and not (self._stopping or out.ended):
+            event = await queue.get()
+            if event is None:
+                return
+            if isinstance(event, Piece):
+                said, cut = True, cut or _is_cut(event)
+                out.write(_frame_of(event))
+                continue
+            before, turn = turn, await self._turn(principal, turn.id)
+            if (turn.state, turn.questions, turn.actions) != (before.state, before.questions, before.actions):
+                out.write(_state(turn))
+        if turn.state in OPEN:
+            return
+        if turn.state in {TurnState.CANCELLED, TurnState.FAILED} and said and not cut:
+            await self._last_words(out, queue)
+        out.write(frame("done", (await self._turn(principal, turn.id)).model_dump(mode="json")))
+
+    async def _last_words(self, out: Stream, queue: "asyncio.Queue[Event]") -> None:
+        """The worker keeps what it had said when it hears of the stop; that is stored a moment after the turn's end."""
+        try:
+            async with asyncio.timeout(LAST_WORDS):
+                while True:
+                    event = await queue.get()
+                    if isinstance(event, Piece):
+                        out.write(_frame_of(event))
+                        if _is_cut(event):
+                            return
+        except TimeoutError:
+            return
+
+    async def _turn(self, principal: Principal, turn_id: UUID) -> TurnDetail:
+        """The turn as its user may see it now. Raises NotFound where they may not any more."""
+        now = await access.refreshed(self.pool, principal)
+        if now is None:
+            raise NotFound("This session or token has ended.")
+        return await reads.get(self.pool, now, turn_id)
+
+
+async def _pump(pieces: TurnStream, queue: "asyncio.Queue[Event]") -> None:
+    try:
+        async for piece in pieces:
+            queue.put_nowait(piece)
+    except Unavailable:
+        queue.put_nowait(None)
+
+
+def _state(turn: TurnDetail) -> bytes:
+    """The turn's state by ids; without an id of its own, since it is read anew at each connection."""
+    shown = turn.model_dump(mode="json", include={"id", "state", "questions", "actions", "error"})
+    return frame("turn", shown)
+
+
+def _frame_of(piece: Piece) -> bytes:
+    data = json.loads(piece.data)
+    return frame(str(data.pop("type")), data, piece.id)
+
+
+def _is_cut(piece: Piece) -> bool:
+    return piece.data.startswith(b'{"type":"cut"')
