@@ -59,6 +59,11 @@ def told(p: UUID, question_id: UUID) -> str:
     return f"told.{p}.{question_id}"
 
 
+def all_told(p: UUID) -> str:
+    """Every such wake-up of one agent, as it subscribes to them."""
+    return f"told.{p}.>"
+
+
 def agent_door(noun: str, verb: str) -> str:
     """Sent by an agent, in its own name: `agent.<p>.question.ask`. This is the pattern that the owner listens on."""
     return f"agent.*.{noun}.{verb}"

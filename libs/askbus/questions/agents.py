@@ -44,7 +44,7 @@ class UntoldRequest(_Request):
 
 
 class HeardRequest(_Request):
-    """`heard`: it has heard so many events of this question."""
+    """`heard`: it has heard so many events of this question in all, its notes and its outcome. Safe to send twice."""
 
     question_id: UUID
     heard: Annotated[int, Field(ge=1)]

@@ -163,7 +163,7 @@ async def settle_of_turn(db: Executor, turn_id: UUID | None, *, now: datetime | 
 
 
 async def acknowledge(db: Executor, question_id: UUID, token_id: UUID, heard: int) -> None:
-    """The asking agent has heard `heard` events of this question."""
+    """The asking agent has heard `heard` events of this question in all: its notes, and its outcome. Safe to say twice."""
     await ACKNOWLEDGE.run(db, id=question_id, token_id=token_id, heard=heard)
 
 
