@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from askbus.bus.envelope import Service
+from askbus.stack.data import read_embedded
 from askbus.stack.options import Options, ServiceSpec
 from askbus.stack.process import StackError
 from askbus.stack.supervisor import Stack
@@ -95,7 +96,7 @@ async def test_stopping_drains_the_services_and_ends_the_servers(tmp_path: Path)
 
 
 async def test_the_next_start_finds_all_data_on_the_same_ports(tmp_path: Path) -> None:
-    """Rows, the secret and every address stay from one start to the next."""
+    """Rows, the secret and every address stay from one start to the next; commands read them in the data directory meanwhile."""
     only = stand_in(tmp_path, Service.GATEWAY)
     kept = Options(data=tmp_path / "data", services=(only,), durable=False)
     async with Stack(kept) as stack:
@@ -103,6 +104,8 @@ async def test_the_next_start_finds_all_data_on_the_same_ports(tmp_path: Path) -
         connection = await asyncpg.connect(stack.database_url)
         await connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
         await connection.close()
+    found = read_embedded(kept.data)
+    assert (found.secret, found.database_url, found.nats_url, found.public_url) == before
     async with Stack(kept) as stack:
         assert (stack.secret, stack.database_url, stack.nats_url, stack.http_url) == before
         connection = await asyncpg.connect(stack.database_url)

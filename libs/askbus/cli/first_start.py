@@ -12,15 +12,14 @@ async def sign_in_link(database_url: str, public_url: str) -> str | None:
     from askbus.access import verbs
     from askbus.access.model import Role
     from askbus.db.pool import SETTINGS
+    from askbus.db.statements import Statement
 
     db = await asyncpg.connect(database_url, server_settings=SETTINGS)
     try:
         async with db.transaction():
-            if await db.fetchval("SELECT EXISTS (SELECT FROM sessions)"):
+            owner = await Statement("askbus.cli", "sql/first_owner.sql").row(db)
+            if owner is not None and owner["signed_in"]:
                 return None
-            owner = await db.fetchrow(
-                "SELECT workspace_id, user_id FROM memberships WHERE role = 'owner' ORDER BY workspace_id LIMIT 1"
-            )
             if owner is not None:
                 workspace, user = owner["workspace_id"], owner["user_id"]
             else:
