@@ -19,20 +19,27 @@ class Write(Protocol):
     def fields(self) -> tuple[str, ...]: ...
 
 
+def require_writer(principal: Principal) -> None:
+    """Raises PermissionDenied for those who may change nothing at all."""
+    if principal.demo or principal.role is Role.VIEWER:
+        raise PermissionDenied("Your role can look at records and change nothing. An admin of the workspace can change that.")
+
+
 def authorize(principal: Principal, operation: Write, schema: Schema) -> None:
     """Lets it pass, or raises: PermissionDenied for the role, the collection or a field; NotFound for names that do not exist.
 
     System catalogues and askbus's own tables are not in `schema` at all; the deny list and the collections that are never
     written are marked in it.
     """
-    if principal.demo or principal.role is Role.VIEWER:
-        raise PermissionDenied("Your role can look at records and change nothing. An admin of the workspace can change that.")
+    require_writer(principal)
     collection = schema.collection(operation.collection)
     if collection.read_only:
         raise PermissionDenied(f"{collection.read_only}.", {"collection": collection.name})
     creating = operation.kind is Change.CREATE
     if not (collection.insertable if creating else collection.updatable):
-        raise PermissionDenied(f"Records of {collection.name} cannot be {operation.kind.value}d.", {"collection": collection.name})
+        raise PermissionDenied(
+            f"Records of {collection.name} cannot be {operation.kind.value}d.", {"collection": collection.name}
+        )
     for name in operation.fields:
         column = collection.column(name)
         if column.computed:

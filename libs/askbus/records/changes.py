@@ -1,4 +1,4 @@
-"""What is to be changed, what was found when it was proposed, and what became of it. Pure; there is no delete in any type here."""
+"""What is to be changed, what was found when it was proposed, and what became of it. Pure; no type here can delete."""
 
 import hashlib
 import json

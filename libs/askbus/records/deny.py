@@ -1,14 +1,15 @@
-"""What is never read or never written, by name: credentials above all. A deployment adds to it, and frees what is meant otherwise."""
+"""What is never read or never written, by name: credentials above all. A deployment adds to it and takes from it."""
 
 import re
+from itertools import pairwise
 
 from pydantic import BaseModel, ConfigDict
 
-from askbus.records.schema import Collection, Column
+from askbus.records.schema import Column
 
 SECRET_WORDS = frozenset({
-    "password", "passwords", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "token", "salt", "otp", "totp", "hotp",
-    "mfa", "2fa", "cvv", "cvc", "credential", "credentials", "apikey", "privatekey",
+    "password", "passwords", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "token", "salt", "otp", "totp",
+    "hotp", "mfa", "2fa", "cvv", "cvc", "credential", "credentials", "apikey", "privatekey",
 })  # fmt: skip
 SECRET_PAIRS = frozenset({
     ("api", "key"), ("private", "key"), ("secret", "key"), ("access", "key"), ("signing", "key"), ("encryption", "key"),
@@ -16,9 +17,14 @@ SECRET_PAIRS = frozenset({
     ("security", "answer"), ("card", "number"), ("pin", "code"), ("pin", "hash"),
 })  # fmt: skip
 ACCOUNT_WORDS = frozenset({
-    "user", "users", "login", "logins", "session", "sessions", "credential", "credentials", "token", "tokens", "password",
-    "passwords", "oauth", "auth", "permission", "permissions", "role", "roles", "secret", "secrets",
+    "account", "accounts", "user", "users", "login", "logins", "session", "sessions", "credential", "credentials", "token",
+    "tokens", "password", "passwords", "oauth", "auth", "permission", "permissions", "role", "roles", "secret", "secrets",
 })  # fmt: skip
+BESIDE_ACCOUNTS = frozenset({
+    "app", "admin", "api", "access", "refresh", "reset", "resets", "key", "keys", "grant", "grants", "web", "client", "clients",
+    "attempts", "codes", "member", "members", "group", "groups", "identity", "identities", "provider", "providers",
+})  # fmt: skip
+"""Words that leave a table an account table: oauth_clients is one, movie_roles is not."""
 
 
 class Policy(BaseModel):
@@ -51,7 +57,8 @@ class Policy(BaseModel):
             return f"{collection} is never changed here: the deployment lists it"
         if collection in self.writable_accounts:
             return ""
-        named = not ACCOUNT_WORDS.isdisjoint(words(collection)) and len(words(collection)) <= 2
+        parts = set(words(collection.rpartition(".")[2]))
+        named = parts & ACCOUNT_WORDS and parts <= ACCOUNT_WORDS | BESIDE_ACCOUNTS
         if named or any(column.denied for column in columns):
             return f"{collection} holds accounts or credentials; whoever runs askbus can free it for changes"
         return ""
@@ -63,10 +70,5 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+", spaced.lower()))
 
 
-def withheld(collection: Collection) -> list[Column]:
-    """The columns of a collection that are on the deny list."""
-    return [column for column in collection.all_columns if column.denied]
-
-
 def _is_secret(parts: tuple[str, ...]) -> bool:
-    return not SECRET_WORDS.isdisjoint(parts) or any(pair in SECRET_PAIRS for pair in zip(parts, parts[1:], strict=False))
+    return not SECRET_WORDS.isdisjoint(parts) or any(pair in SECRET_PAIRS for pair in pairwise(parts))

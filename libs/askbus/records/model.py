@@ -28,6 +28,10 @@ class Kind(StrEnum):
     BINARY = "binary"
     OTHER = "other"
 
+    @property
+    def is_number(self) -> bool:
+        return self in {Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT}
+
 
 class Operator(StrEnum):
     """How a condition compares. A missing value differs from every value: `ne` and `not_in` match it, the others do not."""
@@ -63,9 +67,7 @@ class Direction(StrEnum):
 class Request(BaseModel):
     """Base of what is asked: nothing beyond the named fields is accepted, and null means not given."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -143,7 +145,9 @@ class QueryPlan(Request):
     fields: tuple[str, ...] = Field((), max_length=60, description="Fields to return; all own fields unless given.")
     where: Annotated[tuple[Filter, ...], BeforeValidator(_as_list)] = Field((), description="All of these must hold.")
     order_by: Annotated[tuple[Order, ...], BeforeValidator(_as_list)] = Field(
-        (), max_length=10, description="The primary key decides unless given. For figures: group_by fields or names of aggregates."
+        (),
+        max_length=10,
+        description="The primary key unless given. For figures: group_by fields or names of aggregates.",
     )
     limit: int = Field(50, ge=1, le=500)
     offset: int = Field(0, ge=0, le=1_000_000, description="Rows to skip: next_offset of the previous page.")
@@ -161,7 +165,7 @@ class QueryPlan(Request):
             raise ValueError("over needs aggregates; to list the first records use order_by and limit")
         names = [*self.group_by, *(aggregate.name for aggregate in self.aggregates)]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"two columns would be called {sorted(twice)[0]}; name one with `as`")
+            raise ValueError(f"two columns would be called {min(twice)}; name one with `as`")
         sizes = [part.size() for part in self.where]
         if sum(count for count, _ in sizes) > MOST_CONDITIONS or max((depth for _, depth in sizes), default=0) > DEEPEST_FILTER:
             raise ValueError(f"at most {MOST_CONDITIONS} conditions, nested at most {DEEPEST_FILTER} deep")

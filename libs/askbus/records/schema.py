@@ -21,11 +21,12 @@ KINDS = {
     "uuid": Kind.UUID, "json": Kind.JSON, "jsonb": Kind.JSON, "bytea": Kind.BINARY,
 }  # fmt: skip
 SORTABLE = frozenset(Kind) - {Kind.JSON, Kind.BINARY, Kind.ARRAY, Kind.OTHER}
-NUMBERS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT})
 
-LABELS = ("name", "full_name", "display_name", "title", "label", "subject", "company", "company_name", "email", "code", "number", "sku")
+LABELS = (
+    "name", "full_name", "display_name", "first_name last_name", "given_name family_name", "title", "label", "subject", "company",
+    "reference", "code", "number", "sku", "slug", "username", "email",
+)  # fmt: skip
 """Columns that name a record, the best first, when a deployment says nothing else."""
-PERSON = ("first_name", "last_name")
 
 
 class Column(BaseModel):
@@ -110,7 +111,7 @@ class Relation:
     many: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Collection:
     """A table, view, materialised view or foreign table. `read_only` says why nothing can be written, or is empty."""
 
@@ -153,15 +154,13 @@ class Collection:
     @cached_property
     def label(self) -> tuple[str, ...]:
         """The columns whose values name a record to a person, joined by blanks; at worst its key."""
-        folded = {re.sub(r"[^a-z]", "", name.lower()): name for name in self.columns}
-        person = tuple(folded.get(part.replace("_", ""), "") for part in PERSON)
-        texts = [name for name, column in self.columns.items() if column.kind is Kind.TEXT]
+        texts = {folded(name): name for name, column in self.columns.items() if column.kind is Kind.TEXT}
         for wanted in LABELS:
-            if wanted == "company" and all(person):
-                return person
-            if (name := folded.get(wanted.replace("_", ""))) in texts:
-                return (name,)
-        return (texts[0],) if texts and texts[0] not in self.key else self.key
+            parts = [folded(part) for part in wanted.split()]
+            own = [texts.get(part) or texts.get(folded(self.table).removesuffix("s") + part) for part in parts]
+            if all(own):
+                return tuple(name for name in own if name)
+        return self.key
 
     def column(self, name: str) -> Column:
         """The column called exactly that. Raises NotFound or PermissionDenied, with the nearest names that may be read."""
@@ -172,10 +171,21 @@ class Collection:
 
 
 @dataclass(frozen=True)
+class Abilities:
+    """What the server offers for finding names. `trigrams` is the schema that pg_trgm is in, if it is installed."""
+
+    version: int
+    utf8: bool
+    icu: bool
+    trigrams: str | None
+
+
+@dataclass(frozen=True, eq=False)
 class Schema:
     """Everything that may be read in one database, at one moment. `fingerprint` moves with the next DDL."""
 
     fingerprint: str
+    abilities: Abilities
     collections: Mapping[str, Collection]
     foreign_keys: tuple[ForeignKey, ...] = ()
 
@@ -196,6 +206,11 @@ class Schema:
     @cached_property
     def by_oid(self) -> dict[int, Collection]:
         return {found.oid: found for found in self.collections.values()}
+
+
+def folded(name: str) -> str:
+    """first_name, firstName and FIRSTNAME are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def refusal(what: str, name: str, permitted: Iterable[str], *, denied: bool) -> NotFound | PermissionDenied:

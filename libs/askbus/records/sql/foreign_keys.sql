@@ -3,7 +3,7 @@
 SELECT jsonb_build_object(
     'name', k.conname,
     'oid', k.conrelid::int8,
-    'schema', n.nspname,
+    'schema_', n.nspname,
     'table', c.relname,
     'columns', (SELECT jsonb_agg(a.attname ORDER BY u.place)
                   FROM unnest(k.conkey) WITH ORDINALITY AS u (attnum, place)

@@ -40,7 +40,7 @@ WITH relation AS (
 )
 SELECT jsonb_build_object(
     'oid', r.oid::int8,
-    'schema', r.nspname,
+    'schema_', r.nspname,
     'table', r.relname,
     'visible', pg_catalog.pg_table_is_visible(r.oid),
     'relkind', r.relkind::text,

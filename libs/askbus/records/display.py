@@ -1,0 +1,108 @@
+"""Values as a person reads them, in their language and time zone. What is shown is never less exact than the value, but for
+averages and floats, which are rounded."""
+
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from babel import Locale
+from babel.dates import format_date, format_datetime, format_time
+from babel.numbers import NumberPattern, get_currency_precision, parse_pattern
+from pydantic import BaseModel, ConfigDict
+
+from askbus.records.model import Kind
+
+MISSING = "—"
+LONGEST = 300
+"""Characters of a text that are shown; the value itself holds the rest."""
+
+
+class Presentation(BaseModel):
+    """For whom values are shown. `locale` as CLDR names it, `zone` as IANA does; `currencies` gives fields an ISO 4217 code."""
+
+    model_config = ConfigDict(frozen=True)
+
+    locale: str = "en"
+    zone: str = "UTC"
+    currencies: Mapping[str, str] = {}
+
+
+class Style(BaseModel):
+    """How one column is shown. `plain`: digits without grouping, for keys and years. `places`: round to so many."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: Kind
+    plain: bool = False
+    places: int | None = None
+    currency: str = ""
+
+
+PLAIN = Presentation()
+
+
+def display(text: str | None, style: Style, presentation: Presentation = PLAIN) -> str:
+    """What Postgres wrote, as the person reads it. Whatever has no better form is shown as it is."""
+    if text is None:
+        return MISSING
+    try:
+        match style.kind:
+            case Kind.INTEGER | Kind.DECIMAL | Kind.FLOAT:
+                return _number(text, style, presentation.locale)
+            case Kind.BOOLEAN:
+                return "yes" if text == "true" else "no"
+            case Kind.DATE:
+                return format_date(date.fromisoformat(text), "medium", _locale(presentation.locale))
+            case Kind.TIME:
+                return format_time(time.fromisoformat(text), "medium", locale=_locale(presentation.locale))
+            case Kind.TIMESTAMP:
+                return format_datetime(datetime.fromisoformat(text), "medium", locale=_locale(presentation.locale))
+            case Kind.TIMESTAMPTZ:
+                return _moment(text, presentation)
+            case Kind.BINARY:
+                return f"{_number(text, style, presentation.locale)} bytes"
+            case _:
+                return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    except (ValueError, ArithmeticError):
+        # Infinity, years before Christ: valid in Postgres, no form in the calendar or the number format.
+        return text
+
+
+def _number(text: str, style: Style, locale: str) -> str:
+    if style.plain:
+        return text
+    number = Decimal(text)
+    if not number.is_finite():
+        return text
+    exponent = number.as_tuple().exponent
+    places = max(0, -exponent) if isinstance(exponent, int) else 0
+    if style.places is not None and places > style.places:
+        places = style.places
+    if style.currency:
+        places = max(places, get_currency_precision(style.currency))
+    shown: str = _pattern(locale, places, style.currency).apply(number, _locale(locale), currency=style.currency or None)
+    return shown
+
+
+def _moment(text: str, presentation: Presentation) -> str:
+    """The moment in the person's zone, which is named: a clock time alone is ambiguous when clocks go back."""
+    zone = ZoneInfo(presentation.zone)
+    moment = datetime.fromisoformat(text).astimezone(zone)
+    shown = format_datetime(moment, "medium", tzinfo=zone, locale=_locale(presentation.locale))
+    return f"{shown} {moment.tzname()}"
+
+
+@lru_cache(maxsize=64)
+def _locale(name: str) -> Locale:
+    return Locale.parse(name.replace("-", "_"))
+
+
+@lru_cache(maxsize=512)
+def _pattern(locale: str, places: int, currency: str) -> NumberPattern:
+    """The locale's pattern with exactly `places` decimals; its own would round to three (CLDR, Unicode TR 35 part 3)."""
+    formats = _locale(locale).currency_formats["standard"] if currency else _locale(locale).decimal_formats[None]
+    made = parse_pattern(formats.pattern)
+    made.frac_prec = (places, places)
+    return made

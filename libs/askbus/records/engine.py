@@ -1,0 +1,186 @@
+"""A team's database: connections to it, its schema kept fresh, and transactions set up for reading and for writing."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from sqlalchemy import URL, false, literal, make_url, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from askbus.access.model import Principal
+from askbus.errors import NotFound, PermissionDenied, Unavailable
+from askbus.records.catalogue import fingerprint, read_schema, statement
+from askbus.records.deny import Policy
+from askbus.records.failures import is_stale, unavailable
+from askbus.records.schema import Schema
+from askbus.records.source import table_of
+
+T = TypeVar("T")
+
+FRESH_FOR = 2.0
+"""Seconds that a read may rely on the schema without looking whether DDL has changed it. Writes always look."""
+
+
+class SchemaMoved(Exception):
+    """DDL came in between; the next attempt sees its result."""
+
+
+class Records:
+    """One database of records, for the life of a process. `dispose` closes its connections."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        policy: Policy,
+        *,
+        read_timeout: float = 10.0,
+        write_timeout: float = 30.0,
+        fresh_for: float = FRESH_FOR,
+    ) -> None:
+        self.engine = engine
+        self.policy = policy
+        self._read_timeout = read_timeout
+        self._write_timeout = write_timeout
+        self._fresh_for = fresh_for
+        self._schema: Schema | None = None
+        self._looked = 0.0
+        self._lock = asyncio.Lock()
+
+    async def dispose(self) -> None:
+        await self.engine.dispose()
+
+    async def schema(self, connection: AsyncConnection | None = None, *, look: bool = False) -> Schema:
+        """The live schema, compared with the catalogue first with `look`, or when that was not done for `fresh_for` seconds.
+
+        Raises Unavailable when the database cannot be reached.
+        """
+        if not look and self._schema is not None and time.monotonic() - self._looked < self._fresh_for:
+            return self._schema
+        if connection is not None:
+            return await self._look(connection)
+        async with self._lock:
+            if not look and self._schema is not None and time.monotonic() - self._looked < self._fresh_for:
+                return self._schema
+            async with self._connection(readonly=True) as own:
+                return await self._look(own)
+
+    async def _look(self, connection: AsyncConnection) -> Schema:
+        looked = time.monotonic()
+        if self._schema is None or await fingerprint(connection) != self._schema.fingerprint:
+            self._schema = await read_schema(connection, self.policy)
+        self._looked = looked
+        return self._schema
+
+    async def held_schema(self, connection: AsyncConnection, names: Iterable[str]) -> Schema:
+        """The schema as it is, and as it stays for the named collections until the transaction ends: reading a table keeps DDL
+        out. Raises SchemaMoved when it was not what was known; the transaction is then to be started again."""
+        known = self._schema or await self._look(connection)
+        for name in sorted(set(names) & set(known.collections)):
+            await connection.execute(select(literal(1)).select_from(table_of(known.collections[name])).where(false()))
+        now = await self._look(connection)
+        if now.fingerprint != known.fingerprint:
+            raise SchemaMoved
+        return now
+
+    def forget_schema(self) -> None:
+        """Read it anew next time."""
+        self._schema = None
+
+    async def with_schema(self, work: Callable[[Schema], Awaitable[T]]) -> T:
+        """`work` on the schema, and once more on a newer one where a name was missing or DDL came in between.
+
+        Raises what `work` raises on the newest schema; Unavailable where the database is away or keeps changing.
+        """
+        schema = await self.schema()
+        try:
+            return await work(schema)
+        except (NotFound, PermissionDenied):
+            newer = await self.schema(look=True)
+            if newer.fingerprint == schema.fingerprint:
+                raise
+        except DBAPIError as error:
+            if not (error.connection_invalidated or is_stale(error)):
+                raise
+            newer = await self.schema(look=True)
+        try:
+            return await work(newer)
+        except DBAPIError as error:
+            if error.connection_invalidated or is_stale(error):
+                raise unavailable(error) from error
+            raise
+
+    @asynccontextmanager
+    async def reading(self, principal: Principal | None = None) -> AsyncIterator[AsyncConnection]:
+        """A read-only transaction on one snapshot, with a time limit, in which row-level security policies can see who asks:
+        `current_setting('askbus.user_id')` and `askbus.workspace_id`."""
+        async with self._connection(readonly=True) as connection:
+            await self.use_read_settings(connection, principal, self._read_timeout)
+            yield connection
+
+    @asynccontextmanager
+    async def writing(self, principal: Principal) -> AsyncIterator[AsyncConnection]:
+        """A transaction that commits when the block ends. Values are spelled as in `reading` until `use_write_settings`."""
+        async with self._connection(readonly=False) as connection, connection.begin():
+            await self.use_read_settings(connection, principal, self._write_timeout)
+            yield connection
+
+    @staticmethod
+    async def use_read_settings(connection: AsyncConnection, principal: Principal | None, timeout: float) -> None:
+        parameters = {
+            "timeout": str(int(timeout * 1000)),
+            "user_id": str(principal.user_id) if principal else "",
+            "workspace_id": str(principal.workspace_id) if principal else "",
+        }
+        await connection.execute(statement("read_settings"), parameters)
+
+    @staticmethod
+    async def use_write_settings(connection: AsyncConnection) -> None:
+        """The session's own time zone and spellings, which the team's defaults, checks and triggers may rely on."""
+        await connection.execute(statement("write_settings"))
+
+    @staticmethod
+    async def use_one_spelling(connection: AsyncConnection) -> None:
+        """Back to the spellings of `reading`, in which values are compared and kept."""
+        await connection.execute(statement("one_spelling"))
+
+    @asynccontextmanager
+    async def _connection(self, *, readonly: bool) -> AsyncIterator[AsyncConnection]:
+        try:
+            connection = await self.engine.connect()
+        except (DBAPIError, PoolTimeout, OSError) as error:
+            raise Unavailable("The team's database cannot be reached now; try again.") from error
+        try:
+            level = "REPEATABLE READ" if readonly else "READ COMMITTED"
+            yield await connection.execution_options(isolation_level=level, postgresql_readonly=readonly)
+        finally:
+            await connection.close()
+
+
+def open_records(
+    url: str, policy: Policy | None = None, *, pool_size: int = 8, read_timeout: float = 10.0, write_timeout: float = 30.0
+) -> Records:
+    """The records in the Postgres database at `url` (postgresql://user:password@host/name). Opens no connection yet.
+
+    `read_timeout` and `write_timeout` are seconds for one statement.
+    """
+    engine = create_async_engine(
+        driver_url(url),
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=30,
+        pool_recycle=1800,
+        connect_args={"timeout": 10, "server_settings": {"application_name": "askbus records"}},
+        hide_parameters=True,
+    )
+    return Records(engine, policy or Policy(), read_timeout=read_timeout, write_timeout=write_timeout)
+
+
+def driver_url(url: str) -> URL:
+    """A libpq URL as asyncpg's dialect takes it: the driver named, `sslmode` under its name there."""
+    parsed = make_url(url).set(drivername="postgresql+asyncpg")
+    mode = parsed.query.get("sslmode")
+    return parsed.difference_update_query(["sslmode"]).update_query_dict({"ssl": mode} if mode else {})

@@ -1,0 +1,159 @@
+"""Collections as SQLAlchemy Core sees them: quoted names from the catalogue, bound values, joins that cannot multiply records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, Numeric, TableClause, Text, and_, bindparam, cast, column, func, table
+from sqlalchemy.sql.elements import quoted_name
+from sqlalchemy.types import UserDefinedType
+
+from askbus.errors import InvalidInput
+from askbus.records.model import Kind
+from askbus.records.schema import Collection, Column, Relation, Schema, refusal
+
+MOST_HOPS = 6
+LONGEST_CELL = 4000
+"""Characters of one value that a read brings back."""
+
+
+class PgType(UserDefinedType[str]):
+    """A type as the catalogue spells it (format_type), quoted where it has to be; for casts."""
+
+    cache_ok = True
+
+    def __init__(self, spelled: str) -> None:
+        self.spelled = spelled
+
+    def get_col_spec(self, **_: Any) -> str:
+        return self.spelled
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a collection, or of one that it refers to, inside a statement."""
+
+    column: Column
+    expression: ColumnElement[Any]
+    nullable: bool
+    reference: bool = False
+    """Whether it identifies a record: shown digit by digit."""
+
+
+class Source:
+    """What a statement selects from: one collection, and those it refers to, joined when a field needs them."""
+
+    def __init__(self, schema: Schema, collection: Collection, names: "count[int] | None" = None) -> None:
+        self.schema = schema
+        self.collection = collection
+        self._names = names or count()
+        self.root = self._alias(collection)
+        self._joined: dict[tuple[str, ...], tuple[FromClause, ColumnElement[bool]]] = {}
+
+    def beside(self, relation: Relation) -> "Source":
+        """A source of its own for the other side of `relation`, for a subquery."""
+        return Source(self.schema, self.schema.collection(relation.target), self._names)
+
+    def field(self, path: str) -> Field:
+        """The field at `path`: own, or through references that lead to at most one record.
+
+        Raises NotFound or PermissionDenied for names, InvalidInput where a record would be multiplied.
+        """
+        hops, found = walk(self.schema, self.collection, path)
+        if many := next((hop for hop in hops if hop.many), None):
+            raise InvalidInput(
+                f"{path}: a record here has any number of {many.target}, so it would be counted more than once. "
+                f"Query {many.target} instead; a filter may use this field.",
+                {"field": path},
+            )
+        place = self.join(hops)
+        collection = self.schema.collection(hops[-1].target) if hops else self.collection
+        reference = found.name in collection.key or any(
+            found.name in r.columns and not r.many for r in collection.relations.values()
+        )
+        return Field(found, place.c[found.name], found.nullable or bool(hops), reference)
+
+    def join(self, hops: Sequence[Relation]) -> FromClause:
+        """The alias at the end of to-one `hops`, joined once however many fields need it."""
+        place: FromClause = self.root
+        path: tuple[str, ...] = ()
+        for hop in hops:
+            path = (*path, hop.name)
+            if path not in self._joined:
+                target = self._alias(self.schema.collection(hop.target))
+                self._joined[path] = (target, matches(target, hop.target_columns, place, hop.columns))
+            place = self._joined[path][0]
+        return place
+
+    def clause(self) -> FromClause:
+        """The FROM clause with every join so far."""
+        made: FromClause = self.root
+        for target, on in self._joined.values():
+            made = made.outerjoin(target, on)
+        return made
+
+    def _alias(self, collection: Collection) -> FromClause:
+        return table_of(collection).alias(f"t{next(self._names)}")
+
+
+def walk(schema: Schema, collection: Collection, path: str) -> tuple[list[Relation], Column]:
+    """The references to follow and the column at their end. A name that holds a dot is found before a dot divides.
+
+    Raises NotFound or PermissionDenied with the nearest permitted names.
+    """
+    hops: list[Relation] = []
+    while path not in collection.columns:
+        prefixes = [name for name in collection.relations if path.startswith(f"{name}.")]
+        if not prefixes or len(hops) == MOST_HOPS:
+            head, dot, _ = path.partition(".")
+            if dot and not any(column.name == path for column in collection.all_columns):
+                raise refusal(f"reference {head!r} from {collection.name}", head, collection.relations, denied=False)
+            collection.column(path)
+        name = max(prefixes, key=len)
+        hops.append(collection.relations[name])
+        path = path.removeprefix(f"{name}.")
+        collection = schema.collection(hops[-1].target)
+    return hops, collection.columns[path]
+
+
+@lru_cache(maxsize=1024)
+def table_of(collection: Collection) -> TableClause:
+    """The collection with all its columns; every name is quoted, so that `user` is the column and not the role."""
+    columns = (column(quoted_name(found.name, quote=True), Text()) for found in collection.all_columns)
+    return table(quoted_name(collection.table, quote=True), *columns, schema=quoted_name(collection.schema, quote=True))
+
+
+def matches(left: FromClause, left_names: Sequence[str], right: FromClause, right_names: Sequence[str]) -> ColumnElement[bool]:
+    pairs = zip(left_names, right_names, strict=True)
+    return and_(*(left.c[one] == right.c[other] for one, other in pairs))
+
+
+def bound(text: str | None, found: Column) -> ColumnElement[Any]:
+    """A bound value, read by Postgres as the column's type."""
+    return cast(bindparam(None, text, Text()), PgType(found.base))
+
+
+def spelled(expression: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The whole value as Postgres spells it: what is compared and kept."""
+    return cast(expression, Text())
+
+
+def readable(field: Field) -> ColumnElement[Any]:
+    """The value as text for a reader, its length bounded."""
+    expression = as_number(field)
+    match field.column.kind:
+        case Kind.TEXT | Kind.OTHER | Kind.JSON:
+            return func.left(cast(expression, Text()), LONGEST_CELL + 1)
+        case Kind.ARRAY:
+            return func.left(cast(func.to_json(expression), Text()), LONGEST_CELL + 1)
+        case Kind.BINARY:
+            return cast(func.octet_length(expression), Text())
+        case _:
+            return cast(expression, Text())
+
+
+def as_number(field: Field) -> ColumnElement[Any]:
+    """The value itself; money, whose spelling depends on the server's locale, as numeric."""
+    return cast(field.expression, Numeric()) if field.column.base_name == "money" else field.expression

@@ -1,0 +1,169 @@
+"""An applied action is taken back: fields as they were, created records removed, while all of it is as the action left it."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from askbus.access.model import Principal
+from askbus.errors import Conflict
+from askbus.records import ledger, rows
+from askbus.records.authorize import authorize
+from askbus.records.changes import Change, Image, LedgerKind, Mismatch, Outcome, OutcomeState, Problem
+from askbus.records.engine import Records
+from askbus.records.failures import sqlstate
+from askbus.records.ledger import Entry, Verdict
+from askbus.records.rows import Values
+from askbus.records.schema import Collection, ForeignKey, Schema
+from askbus.records.settle import Progress, settle
+from askbus.runtime import crash
+
+
+async def undo(records: Records, undo_id: UUID, action_id: UUID, principal: Principal, *, dry_run: bool = False) -> Outcome:
+    """Undoes the applied action `action_id` as `principal` and returns what the ledger says under `undo_id`: undone or refused.
+
+    Refused means that nothing was changed; `mismatches` lists every field, record and reference in the way. However often it is
+    called with the same undo id, the first outcome stands. A dry run does the same, rolls back and records nothing.
+    Raises Conflict when there is nothing applied to undo, Unavailable when the database is away or busy.
+    """
+
+    async def work(connection: AsyncConnection, progress: Progress) -> Verdict:
+        applied = await ledger.read(connection, action_id)
+        if applied is None or applied.state is not OutcomeState.APPLIED:
+            state = applied.state.value if applied else "not there"
+            raise Conflict(f"Only an applied action can be undone; this one is {state}.", {"state": state})
+        if await ledger.is_undone(connection, action_id):
+            return Verdict(state=OutcomeState.REFUSED, problem=Problem(operation="", message="This action was undone already."))
+        schema = await records.held_schema(connection, [image.collection for image in applied.images])
+        newest_first = list(reversed(applied.images))
+        found, steps = await _compare(connection, newest_first, schema)
+        for step in steps:
+            progress.operation = step.image.operation
+            authorize(principal, step, schema)
+        crash.point("records.undo.locked")
+        attempt = await connection.begin_nested()
+        await records.use_write_settings(connection)
+        found += await _restore(connection, steps, schema, progress)
+        progress.operation = ""
+        if found:
+            await attempt.rollback()
+            return Verdict(state=OutcomeState.REFUSED, mismatches=tuple(found))
+        await connection.execute(rows.CHECK_NOW)
+        await attempt.commit()
+        crash.point("records.undo.written")
+        return Verdict(state=OutcomeState.UNDONE, images=tuple(step.reversed() for step in steps))
+
+    entry = Entry(id=undo_id, kind=LedgerKind.UNDO, action_id=action_id)
+    return await settle(records, principal, entry, work, dry_run=dry_run)
+
+
+class _Step:
+    """One image to be reversed, with the record as it is found and the fields that go back."""
+
+    def __init__(self, image: Image, current: Values) -> None:
+        self.image, self.current = image, current
+        self.kind, self.collection = image.kind, image.collection
+        self.restored = {name: text for name, text in image.before.items() if text != image.after.get(name)}
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(self.restored)
+
+    def reversed(self) -> Image:
+        """What the undo did, for the ledger: before it, and after."""
+        image = self.image
+        if image.kind is Change.CREATE:
+            return image.model_copy(update={"key": {}, "key_before": image.key, "before": image.after, "after": {}, "sealed": {}})
+        before = {name: self.current[name] for name in self.restored}
+        key = {**image.key, **{name: text or "" for name, text in self.restored.items() if name in image.key}}
+        return image.model_copy(update={"key": key, "key_before": image.key, "before": before, "after": self.restored})
+
+
+async def _compare(connection: AsyncConnection, images: Sequence[Image], schema: Schema) -> tuple[list[Mismatch], list[_Step]]:
+    """Locks every record and finds what is not as the action left it. Steps are what could be reversed."""
+    found: list[Mismatch] = []
+    steps: list[_Step] = []
+    for image in images:
+        collection = schema.collections.get(image.collection)
+        if collection is None or set(collection.key) != set(image.key):
+            found.append(_mismatch(image, message=f"{image.collection} is not there any more as it was"))
+            continue
+        wanted = _restorable(image)
+        gone = [name for name in wanted if name not in collection.columns]
+        names = [name for name in (collection.columns if image.kind is Change.CREATE else wanted) if name not in gone]
+        current = await rows.read(connection, collection, image.key, [*names, *collection.key], lock=True)
+        if current is None:
+            found.append(_mismatch(image, message=f"{image.label} is not in {image.collection} any more"))
+            continue
+        wrong = [_mismatch(image, name, message=f"{image.collection} has no {name} any more") for name in gone]
+        wrong += [
+            _mismatch(image, name, image.after.get(name), current[name], message=f"{name} was edited since")
+            for name in names
+            if current[name] != image.after.get(name)
+        ]
+        if image.kind is Change.CREATE and await rows.read_sealed(connection, collection, image.key) != image.sealed:
+            wrong.append(_mismatch(image, message="a field that may not be read was edited since"))
+        found += wrong
+        if not wrong:
+            steps.append(_Step(image, current))
+    return found, steps
+
+
+def _restorable(image: Image) -> list[str]:
+    """The fields that have to be as they were left: of a created record all, of a changed one those that really changed."""
+    if image.kind is Change.CREATE:
+        return list(image.after)
+    return [name for name, text in image.before.items() if text != image.after.get(name)]
+
+
+async def _restore(connection: AsyncConnection, steps: Sequence[_Step], schema: Schema, progress: Progress) -> list[Mismatch]:
+    found: list[Mismatch] = []
+    for step in steps:
+        progress.operation = step.image.operation
+        collection = schema.collection(step.collection)
+        if step.kind is Change.CREATE:
+            references = await _references(connection, step, collection, schema)
+            found += references
+            if not references:
+                await rows.take_back(connection, collection, step.image.key)
+        elif step.restored:
+            await rows.change(connection, collection, step.image.key, step.restored)
+        crash.point("records.undo.operation")
+    return found
+
+
+async def _references(connection: AsyncConnection, step: _Step, collection: Collection, schema: Schema) -> list[Mismatch]:
+    """What refers to a created record by now. A delete that cascades would take it along, so it is looked for first."""
+    found = []
+    for key in schema.referring_to(collection):
+        if any(name in step.current and step.current[name] is None for name in key.target_columns):
+            continue
+        if await _refers(connection, step, collection, key):
+            found.append(_mismatch(step.image, message=f"{key.table} refers to {step.image.label} by now"))
+    return found
+
+
+async def _refers(connection: AsyncConnection, step: _Step, collection: Collection, key: ForeignKey) -> bool:
+    """Also true when it cannot be known: a table or a column that may not be read could hold a reference."""
+    if not all(name in step.current for name in key.target_columns):
+        return True
+    try:
+        async with connection.begin_nested():
+            return await rows.is_referred_to(connection, collection, key, step.current)
+    except DBAPIError as error:
+        if sqlstate(error) == "42501":
+            return True
+        raise
+
+
+def _mismatch(image: Image, field: str = "", expected: str | None = None, found: str | None = None, *, message: str) -> Mismatch:
+    return Mismatch(
+        operation=image.operation,
+        collection=image.collection,
+        label=image.label,
+        field=field,
+        expected=expected,
+        found=found,
+        message=message,
+    )
