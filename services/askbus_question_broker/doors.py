@@ -3,9 +3,11 @@
 The token is checked at each call; a body never says who is asking.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 from uuid import UUID
+
+from pydantic import BaseModel
 
 from askbus.access import reads as access
 from askbus.access.model import Principal, PrincipalKind, Scope
@@ -16,6 +18,23 @@ from askbus.questions import reads, verbs
 from askbus.questions.agents import AskRequest, Heard, HeardRequest, ListRequest, OneRequest, UntoldRequest
 from askbus.questions.model import AskQuestion, CancelQuestion, Question, QuestionDetail, QuestionPage, Untold
 from askbus_question_broker.handlers import Handlers
+
+M = TypeVar("M", bound=BaseModel)
+
+LARGEST_REPLY = 900_000
+"""Bytes of a page: a message on NATS has at most 1 MiB."""
+
+
+def fitting(items: Sequence[M], most: int = LARGEST_REPLY) -> tuple[M, ...]:
+    """As many of `items`, from the first, as one message holds; the agent asks again for the rest."""
+    left = most
+    fit: list[M] = []
+    for item in items:
+        left -= len(item.model_dump_json().encode())
+        if left < 0 and fit:
+            break
+        fit.append(item)
+    return tuple(fit)
 
 
 class Doors:
@@ -53,7 +72,9 @@ class Doors:
 
     async def on_list(self, request: ListRequest, token: TokenId) -> QuestionPage:
         by = await self._principal(token)
-        return await reads.list_page(self.pool, by, request.filter.model_copy(update={"mine": True}))
+        page = await reads.list_page(self.pool, by, request.filter.model_copy(update={"mine": True}))
+        questions = fitting(page.questions)
+        return page if len(questions) == len(page.questions) else QuestionPage(questions=questions, next=questions[-1].id)
 
     async def on_cancel(self, request: OneRequest, token: TokenId) -> Question:
         by = await self._principal(token)
@@ -64,7 +85,7 @@ class Doors:
 
     async def on_untold(self, request: UntoldRequest, token: TokenId) -> Untold:
         by = await self._principal(token)
-        return await reads.untold(self.pool, by.id, limit=request.limit)
+        return Untold(told=fitting((await reads.untold(self.pool, by, limit=request.limit)).told))
 
     async def on_heard(self, request: HeardRequest, token: TokenId) -> Heard:
         by = await self._principal(token)

@@ -1,6 +1,7 @@
 """Telling agents on the bus what became of their questions.
 
-The row is what they must hear, and stays untold until they acknowledge it; the message is only a wake-up for those who listen now.
+The row is what they must hear, and stays untold until they acknowledge it; the message is only a wake-up for those who listen
+now.
 """
 
 from nats.aio.client import Client

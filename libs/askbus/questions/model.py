@@ -2,14 +2,14 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from askbus.access.model import Principal
 from askbus.bus.envelope import Command, Service
-from askbus.questions.answer import AnswerSchema
+from askbus.questions.answer import AnswerSchema, storable
 
 DEFAULT_LIFE = timedelta(hours=24)
 LONGEST_LIFE = timedelta(days=30)
@@ -53,29 +53,28 @@ class Priority(StrEnum):
     URGENT = "urgent"
 
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
-Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+MOST_NOTES = 50
+"""How often a question may be asked back; then it is answered or declined."""
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000), AfterValidator(storable)]
+Short = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(storable)]
+Remark = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000), AfterValidator(storable)]
+Link = Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://[^\s\x00-\x20]+$")]
 
 
-class Ask(BaseModel):
-    """What an asker says. The same dedupe key from the same asker finds the same question, in any state."""
+class Form(BaseModel):
+    """What is asked, and what an answer may be."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    project_id: UUID
     text: Text
-    title: Short | None = None
     options: Annotated[tuple[Short, ...], Field(max_length=50)] = ()
-    multiple: bool = False
-    free_text: bool = True
-    answer_schema: AnswerSchema | None = None
-    link: Annotated[str, StringConstraints(max_length=2000, pattern=r"^https?://")] | None = None
-    reference: Short | None = None
-    priority: Priority = Priority.NORMAL
-    expires_in: Annotated[int, Field(ge=1, le=int(LONGEST_LIFE.total_seconds()))] = int(DEFAULT_LIFE.total_seconds())
-    assignee_id: UUID | None = None
-    dedupe_key: Short | None = None
-    supersedes: UUID | None = None
+    multiple: Annotated[bool, Field(description="Whether several options may be chosen.")] = False
+    free_text: Annotated[bool, Field(description="Whether an answer in own words is accepted beside the options.")] = True
+    answer_schema: Annotated[
+        AnswerSchema | None,
+        Field(description="A flat JSON schema where the answer is a form to fill in; not together with options."),
+    ] = None
 
     @model_validator(mode="after")
     def _answerable(self) -> Self:
@@ -88,6 +87,20 @@ class Ask(BaseModel):
         if not self.free_text and not self.options and self.answer_schema is None:
             raise ValueError("without free_text there must be options or an answer_schema")
         return self
+
+
+class Ask(Form):
+    """What an asker says. The same dedupe key from the same asker finds the same question, in any state."""
+
+    project_id: UUID
+    title: Short | None = None
+    link: Link | None = None
+    reference: Short | None = None
+    priority: Priority = Priority.NORMAL
+    expires_in: Annotated[int, Field(ge=1, le=int(LONGEST_LIFE.total_seconds()))] = int(DEFAULT_LIFE.total_seconds())
+    assignee_id: UUID | None = None
+    dedupe_key: Short | None = None
+    supersedes: UUID | None = None
 
 
 class Question(BaseModel):
@@ -139,12 +152,17 @@ class Note(BaseModel):
     at: datetime
 
 
-class QuestionDetail(Question):
-    """A question with who asked and who settled it by name, and what was asked back."""
+class NamedQuestion(Question):
+    """A question with who asked (`asked_with` names the agent's token) and who settled it."""
 
     asked_by: str
     asked_with: str | None
     settled_by_name: str | None
+
+
+class QuestionDetail(NamedQuestion):
+    """The same with what was asked back."""
+
     notes: tuple[Note, ...]
 
 
@@ -168,14 +186,14 @@ class DeclineQuestion(Command[Question], owner=Service.QUESTION_BROKER):
     """Refuse to answer, with a reason if there is one to tell."""
 
     question_id: UUID
-    reason: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)] | None = None
+    reason: Remark | None = None
 
 
 class AskBack(Command[Question], owner=Service.QUESTION_BROKER):
     """Ask the asker something first; the question stays open."""
 
     question_id: UUID
-    text: Text
+    text: Annotated[Remark, Field(min_length=1)]
 
 
 class CancelQuestion(Command[Question], owner=Service.QUESTION_BROKER):
@@ -209,12 +227,12 @@ class QuestionCounts(BaseModel):
 class QuestionPage(BaseModel):
     """A page, newest first; `next` is the `before` of the following page."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[NamedQuestion, ...]
     next: UUID | None
 
 
 class Told(BaseModel):
-    """What an agent on the bus has not acknowledged yet: the question as it stands, how many events it stands for, and its notes."""
+    """What an agent on the bus has not acknowledged yet: the question as it stands, and how many events of it are news."""
 
     question: QuestionDetail
     untold: int
@@ -226,14 +244,6 @@ class Untold(BaseModel):
     told: tuple[Told, ...]
 
 
-Outcome = Literal["answered", "declined", "cancelled", "expired", "superseded"]
-
-
 def asker_of(principal: Principal) -> UUID:
     """Whose dedupe keys and questions these are: a token's own, or the person's."""
     return principal.token_id or principal.user_id
-
-
-def past(moment: AwareDatetime, now: AwareDatetime) -> bool:
-    """Whether a question with this expiry can no longer be answered."""
-    return moment <= now

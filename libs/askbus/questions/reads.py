@@ -5,7 +5,16 @@ from uuid import UUID
 from askbus.access.model import Principal, PrincipalKind, Scope
 from askbus.db.statements import Executor, Statement
 from askbus.errors import NotFound
-from askbus.questions.model import Question, QuestionCounts, QuestionDetail, QuestionFilter, QuestionPage, Told, Untold, asker_of
+from askbus.questions.model import (
+    NamedQuestion,
+    QuestionCounts,
+    QuestionDetail,
+    QuestionFilter,
+    QuestionPage,
+    Told,
+    Untold,
+    asker_of,
+)
 
 GET = Statement("askbus.questions", "sql/get.sql")
 LIST = Statement("askbus.questions", "sql/list.sql")
@@ -49,20 +58,21 @@ async def list_page(db: Executor, by: Principal, wanted: QuestionFilter) -> Ques
         for_me=wanted.for_me,
         before=wanted.before,
         limit=wanted.limit,
+        token_id=by.token_id,
         **_access(by),
     )
-    questions = tuple(Question.model_validate(row) for row in rows)
+    questions = tuple(NamedQuestion.model_validate(row) for row in rows)
     return QuestionPage(questions=questions, next=questions[-1].id if len(questions) == wanted.limit else None)
 
 
 async def counts(db: Executor, by: Principal) -> QuestionCounts:
     """How many questions are open, and how many of them are for this principal to answer."""
-    return QuestionCounts.model_validate(dict(await COUNTS.one(db, **_access(by))))
+    return QuestionCounts.model_validate(dict(await COUNTS.one(db, token_id=by.token_id, **_access(by))))
 
 
-async def untold(db: Executor, token_id: UUID, *, limit: int = 100) -> Untold:
-    """What an agent has not acknowledged hearing, oldest first."""
-    rows = await UNTOLD.rows(db, token_id=token_id, limit=limit)
+async def untold(db: Executor, by: Principal, *, limit: int = 100) -> Untold:
+    """What an agent asked, still may see, and has not acknowledged hearing about, oldest first."""
+    rows = await UNTOLD.rows(db, token_id=by.token_id, limit=limit, **_access(by))
     return Untold(told=tuple(Told(question=QuestionDetail.model_validate(row), untold=row["untold"]) for row in rows))
 
 

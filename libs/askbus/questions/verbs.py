@@ -1,4 +1,4 @@
-"""What happens to questions: one function, one statement each. Only the question-broker, and expiry for its one verb, may import this.
+"""What happens to questions: one function, one statement each. Only the question-broker may import this; expiry, its one verb.
 
 Each runs on the connection that it is given and opens no transaction. `now` is for tests alone: the database's clock rules.
 """
@@ -11,9 +11,10 @@ from pydantic import JsonValue
 
 from askbus.access.model import Principal, Scope
 from askbus.db.statements import Executor, Row, Statement
-from askbus.errors import AskbusError, Conflict, InvalidInput, NotFound, PermissionDenied
+from askbus.errors import AskbusError, Conflict, InvalidInput, NotFound, PermissionDenied, Unavailable
 from askbus.questions.answer import check_answer
 from askbus.questions.model import (
+    MOST_NOTES,
     AnswerQuestion,
     AskBack,
     AskQuestion,
@@ -33,14 +34,15 @@ EXPIRE_DUE = Statement("askbus.questions", "sql/expire_due.sql")
 SETTLE_OF_TURN = Statement("askbus.questions", "sql/settle_of_turn.sql")
 ACKNOWLEDGE = Statement("askbus.questions", "sql/acknowledge.sql")
 CURRENT = Statement("askbus.questions", "sql/current.sql")
+MAY_ASK = Statement("askbus.questions", "sql/may_ask.sql")
 SEEN = Statement("askbus.questions", "sql/seen.sql")
 
 
 async def ask(db: Executor, command: AskQuestion, *, trace: str | None, now: datetime | None = None) -> Question:
     """Stores the question, or returns the one that the same dedupe key or command already made.
 
-    Raises PermissionDenied, NotFound where the project is not the asker's to write in, InvalidInput for an assignee who could not answer,
-    Conflict where the question to supersede is not open any more.
+    Raises PermissionDenied, NotFound where the project is not the asker's to write in, InvalidInput for an assignee who could not
+    answer or a question id that is another's, Conflict where the question to supersede is not open any more.
     """
     command.by.require(Scope.CHAT if command.turn_id else Scope.QUESTIONS_ASK)
     said = command.ask
@@ -48,7 +50,7 @@ async def ask(db: Executor, command: AskQuestion, *, trace: str | None, now: dat
         "options": list(said.options),
         "answer_schema": said.answer_schema.model_dump(exclude_none=True) if said.answer_schema else None,
     }
-    for _try in range(2):
+    for _look in range(2):
         try:
             row = await ASK.row(
                 db,
@@ -58,36 +60,45 @@ async def ask(db: Executor, command: AskQuestion, *, trace: str | None, now: dat
                 command_id=command.command_id,
                 trace=trace,
                 now=now,
-                token_id=command.by.token_id,
                 **values,
                 **_acting(command.by),
-                workspace_id=command.by.workspace_id,
             )
         except asyncpg.UniqueViolationError:
             continue  # the same ask was stored in this moment: the second look finds it
         if row is not None:
-            return _own(command, Question.model_validate(row))
+            return _own(command, row)
+        # Nothing yet: either it is refused, or the same ask has superseded the same question in this moment.
     raise await _refused(db, command)
 
 
-def _own(command: AskQuestion, question: Question) -> Question:
-    if question.asker_id != asker_of(command.by):
+def _own(command: AskQuestion, row: Row) -> Question:
+    if row["asker_id"] != asker_of(command.by) or row["project_id"] != command.ask.project_id:
         raise InvalidInput("This question id is taken. Send a new one.")
-    return question
+    return _as_it_reads(row)
 
 
 async def _refused(db: Executor, command: AskQuestion) -> AskbusError:
     """Why `ask` stored nothing."""
-    if command.ask.supersedes is not None:
-        row = await CURRENT.row(db, id=command.ask.supersedes)
-        if row is not None and row["asker_id"] == asker_of(command.by):
-            if row["state"] != QuestionState.OPEN:
-                return Conflict("The question to supersede is settled; read its outcome.", _state(Question.model_validate(row)))
-        else:
-            return NotFound("There is no question of yours with the id in `supersedes`.")
-    if command.ask.assignee_id is not None:
+    by, ask = command.by, command.ask
+    may = await MAY_ASK.one(
+        db,
+        user_id=by.user_id,
+        workspace_id=by.workspace_id,
+        projects=_projects(by),
+        project_id=ask.project_id,
+        assignee_id=ask.assignee_id,
+    )
+    if not may["allowed"]:
+        return NotFound("There is no such project, or you may not ask there.")
+    if not may["assignable"]:
         return InvalidInput("The assignee must be somebody who may answer in this project.", {"field": "assignee_id"})
-    return NotFound("There is no such project, or you may not ask there.")
+    if ask.supersedes is not None:
+        row = await CURRENT.row(db, id=ask.supersedes)
+        if row is None or row["asker_id"] != asker_of(by):
+            return NotFound("There is no question of yours with the id in `supersedes`.")
+        if row["state"] != QuestionState.OPEN:
+            return Conflict("The question to supersede is settled; read its outcome.", _state(Question.model_validate(row)))
+    return Unavailable("Your rights in this project changed while you asked. Ask again.")
 
 
 async def answer(db: Executor, command: AnswerQuestion, *, trace: str | None, now: datetime | None = None) -> Question:
@@ -96,7 +107,8 @@ async def answer(db: Executor, command: AnswerQuestion, *, trace: str | None, no
     Raises InvalidInput where the answer does not fit, NotFound, PermissionDenied, Conflict.
     """
     command.by.require(Scope.QUESTIONS_ANSWER)
-    row = await SEEN.row(db, id=command.question_id, user_id=command.by.user_id, projects=_projects(command.by))
+    by = command.by
+    row = await SEEN.row(db, id=command.question_id, user_id=by.user_id, workspace_id=by.workspace_id, projects=_projects(by))
     if row is None:
         raise NotFound("There is no such question.")
     if row["state"] == QuestionState.OPEN:
@@ -108,7 +120,7 @@ async def answer(db: Executor, command: AnswerQuestion, *, trace: str | None, no
         command_id=command.command_id,
         trace=trace,
         now=now,
-        **_settling(command.by),
+        **_acting(by),
     )
     return _settled(moved, wanted="may_answer")
 
@@ -123,32 +135,37 @@ async def decline(db: Executor, command: DeclineQuestion, *, trace: str | None, 
         command_id=command.command_id,
         trace=trace,
         now=now,
-        **_settling(command.by),
+        **_acting(command.by),
     )
     return _settled(row, wanted="may_answer")
 
 
 async def ask_back(db: Executor, command: AskBack, *, trace: str | None, now: datetime | None = None) -> Question:
-    """Adds a note for the asker; the question stays open. Raises NotFound, PermissionDenied, Conflict."""
+    """Adds a note for the asker; the question stays open. Raises NotFound, PermissionDenied, Conflict, also where it has all the
+    notes that it may have, and InvalidInput where the command id stands for another note already."""
     command.by.require(Scope.QUESTIONS_ANSWER)
-    row = await ASK_BACK.row(
-        db,
-        id=command.question_id,
-        note_id=command.command_id,
-        text=command.text,
-        trace=trace,
-        now=now,
-        **_settling(command.by),
-    )
-    return _settled(row, wanted="may_answer")
+    for _look in range(2):
+        try:
+            row = await ASK_BACK.row(
+                db,
+                id=command.question_id,
+                note_id=command.command_id,
+                text=command.text,
+                most_notes=MOST_NOTES,
+                trace=trace,
+                now=now,
+                **_acting(command.by),
+            )
+        except asyncpg.UniqueViolationError:
+            continue  # the same command was carried out in this moment: the second look finds it
+        return _settled(row, wanted="may_answer")
+    raise InvalidInput("This command id was used for something else. Send a new one.")
 
 
 async def cancel(db: Executor, command: CancelQuestion, *, trace: str | None, now: datetime | None = None) -> Question:
     """Cancels the asker's own open question. Raises NotFound, PermissionDenied, Conflict."""
     command.by.require(Scope.QUESTIONS_ASK)
-    row = await CANCEL.row(
-        db, id=command.question_id, command_id=command.command_id, trace=trace, now=now, **_settling(command.by)
-    )
+    row = await CANCEL.row(db, id=command.question_id, command_id=command.command_id, trace=trace, now=now, **_acting(command.by))
     return _settled(row, wanted="asked")
 
 
@@ -172,30 +189,43 @@ def _projects(by: Principal) -> list[UUID] | None:
 
 
 def _acting(by: Principal) -> dict[str, object]:
-    return {"user_id": by.user_id, "projects": _projects(by), "asker": asker_of(by), "via": by.kind.value, "via_id": by.id}
-
-
-def _settling(by: Principal) -> dict[str, object]:
-    return {**_acting(by), "token_id": by.token_id}
+    return {
+        "user_id": by.user_id,
+        "workspace_id": by.workspace_id,
+        "projects": _projects(by),
+        "asker": asker_of(by),
+        "token_id": by.token_id,
+        "via": by.kind.value,
+        "via_id": by.id,
+    }
 
 
 def _state(question: Question) -> dict[str, JsonValue]:
-    shown = question.model_dump(mode="json", include={"id", "state", "answer", "settled_by", "settled_at"})
+    shown = question.model_dump(mode="json", include={"id", "state", "answer", "reason", "settled_by", "settled_at"})
     return {"question": shown}
+
+
+def _as_it_reads(row: Row) -> Question:
+    """A row of the table itself, `past` its expiry or not, as everybody reads it."""
+    question = Question.model_validate(row)
+    if question.state is QuestionState.OPEN and row["past"]:
+        return question.model_copy(update={"state": QuestionState.EXPIRED, "settled_at": question.expires_at})
+    return question
 
 
 def _settled(row: Row | None, *, wanted: str) -> Question:
     """The moved question, or the truth for the one who lost."""
     if row is None or not row["seen"]:
         raise NotFound("There is no such question.")
-    question = Question.model_validate(row)
+    question = _as_it_reads(row)
     if row["moved"] or row["repeated"]:
         return question
     if not row[wanted]:
         raise PermissionDenied(
             "Only who asked may cancel a question." if wanted == "asked" else "This question is not yours to answer."
         )
-    if question.state is QuestionState.OPEN and row["past"]:
-        question = question.model_copy(update={"state": QuestionState.EXPIRED, "settled_at": question.expires_at})
-    raise Conflict(f"This question is {question.state.value} already.", _state(question))
-
+    if question.settled:
+        raise Conflict(f"This question is {question.state.value} already.", _state(question))
+    if question.note_count >= MOST_NOTES:
+        raise Conflict(f"This question was asked back {MOST_NOTES} times: answer or decline it.", _state(question))
+    raise InvalidInput("This command id was used for something else. Send a new one.")

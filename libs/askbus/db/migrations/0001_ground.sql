@@ -75,7 +75,8 @@ CREATE TABLE sessions (
     expires_at    timestamptz NOT NULL,
     trace         text
 );
-COMMENT ON TABLE sessions IS 'writer: gateway. A signed-in browser; only the SHA-256 of its cookie is kept.';
+CREATE INDEX sessions_due ON sessions (expires_at) WHERE state = 'active';
+COMMENT ON TABLE sessions IS 'writer: gateway; expiry (state). A signed-in browser; only the SHA-256 of its cookie is kept.';
 
 CREATE TABLE login_links (
     id            uuid PRIMARY KEY,
@@ -105,7 +106,8 @@ CREATE TABLE tokens (
     trace         text
 );
 CREATE INDEX tokens_user ON tokens (user_id);
-COMMENT ON TABLE tokens IS 'writer: gateway. API tokens, shown once; only the SHA-256 is kept. `projects` null means all of the user''s.';
+CREATE INDEX tokens_due ON tokens (expires_at) WHERE state = 'active' AND expires_at IS NOT NULL;
+COMMENT ON TABLE tokens IS 'writer: gateway; expiry (state). API tokens, shown once; only the SHA-256 is kept. `projects` null means all of the user''s.';
 
 CREATE TABLE audit_log (
     id            uuid PRIMARY KEY DEFAULT uuidv7(),
@@ -276,6 +278,7 @@ CREATE TABLE questions (
     CHECK (expires_at > asked_at AND expires_at <= asked_at + interval '30 days')
 );
 CREATE UNIQUE INDEX questions_dedupe ON questions (asker_id, project_id, dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX questions_newest ON questions (workspace_id, asked_at, id);
 CREATE INDEX questions_open ON questions (project_id, expires_at) WHERE state = 'open';
 CREATE INDEX questions_due ON questions (expires_at) WHERE state = 'open';
 CREATE INDEX questions_untold ON questions (token_id) WHERE untold > 0;

@@ -1,24 +1,20 @@
--- Stores a question, or finds the one that this asker's dedupe key (or this id, sent again) already stands for.
--- No row: the asker may not ask there, the assignee cannot answer there, or what it supersedes is not open any more.
-WITH existing AS (
-    SELECT * FROM questions
-     WHERE id = :id
-        OR (dedupe_key = :dedupe_key AND project_id = :project_id AND asker_id = :asker)
-       FOR UPDATE),
-replaced AS (
-    UPDATE questions
-       SET state = 'superseded', superseded_by = :id, settled_at = coalesce(:now, now()), moved_command = :command_id,
-           untold = untold + (token_id IS NOT NULL)::int, trace = :trace
-     WHERE id = :supersedes AND asker_id = :asker AND state = 'open' AND expires_at > coalesce(:now, now())
-       AND NOT EXISTS (SELECT FROM existing)
-    RETURNING id),
-allowed AS (
+-- Stores a question, or finds the one that this id, this call or this asker's dedupe key already stands for.
+-- No row: the asker may not ask there, the assignee cannot answer there, or what it supersedes is not open (any more).
+WITH allowed AS (
     SELECT a.workspace_id, a.project_id
       FROM project_access a
      WHERE a.user_id = :user_id AND a.workspace_id = :workspace_id AND a.project_id = :project_id AND a.may_write
-       AND (:projects::uuid[] IS NULL OR a.project_id = ANY (:projects::uuid[]))
-       AND (:assignee_id::uuid IS NULL OR EXISTS (
-               SELECT FROM project_access b WHERE b.user_id = :assignee_id AND b.project_id = :project_id AND b.may_write))),
+       AND (:projects::uuid[] IS NULL OR a.project_id = ANY (:projects::uuid[]))),
+existing AS (
+    SELECT * FROM questions
+     WHERE id = :id
+        OR call_id = :call_id
+        OR (dedupe_key = :dedupe_key AND project_id = :project_id AND asker_id = :asker)
+       FOR UPDATE),
+replaceable AS (
+    SELECT id FROM questions
+     WHERE id = :supersedes AND asker_id = :asker AND state = 'open' AND expires_at > coalesce(:now, now())
+       FOR UPDATE),
 asked AS (
     INSERT INTO questions (id, workspace_id, project_id, user_id, token_id, asker_id, turn_id, call_id, dedupe_key, title, text, options,
                            multiple, free_text, answer_schema, link, reference, priority, assignee_id, asked_at, expires_at,
@@ -27,11 +23,22 @@ asked AS (
            :multiple, :free_text, :answer_schema, :link, :reference, :priority, :assignee_id, coalesce(:now, now()),
            coalesce(:now, now()) + make_interval(secs => :expires_in), :command_id, :trace
       FROM allowed
-     WHERE NOT EXISTS (SELECT FROM existing) AND (:supersedes::uuid IS NULL OR EXISTS (SELECT FROM replaced))
+     WHERE NOT EXISTS (SELECT FROM existing)
+       AND (:supersedes::uuid IS NULL OR EXISTS (SELECT FROM replaceable))
+       AND (:assignee_id::uuid IS NULL OR EXISTS (
+               SELECT FROM project_access b WHERE b.user_id = :assignee_id AND b.project_id = :project_id AND b.may_write))
     ON CONFLICT (asker_id, project_id, dedupe_key) WHERE dedupe_key IS NOT NULL
         DO UPDATE SET dedupe_key = EXCLUDED.dedupe_key
     RETURNING *),
+replaced AS (
+    UPDATE questions
+       SET state = 'superseded', superseded_by = :id, settled_at = coalesce(:now, now()), moved_command = :command_id,
+           untold = untold + (token_id IS NOT NULL AND turn_id IS NULL)::int, trace = :trace
+     WHERE id IN (SELECT id FROM replaceable) AND EXISTS (SELECT FROM asked WHERE id = :id)),
 audited AS (
     INSERT INTO audit_log (workspace_id, project_id, user_id, via, via_id, event, entity, entity_id)
     SELECT workspace_id, project_id, :user_id, :via, :via_id, 'question.asked', 'question', id FROM asked WHERE id = :id)
-SELECT * FROM asked UNION ALL SELECT * FROM existing
+SELECT q.*, q.expires_at <= coalesce(:now, now()) AS past
+  FROM (SELECT * FROM asked UNION ALL SELECT * FROM existing WHERE EXISTS (SELECT FROM allowed)) q
+ ORDER BY q.id = :id DESC
+ LIMIT 1
