@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from askbus.actions import reads as actions
+from askbus.actions.notes import ActionNote
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
 from askbus.bus.publisher import publish_facts
@@ -30,7 +31,7 @@ async def wire(ground: Ground) -> None:
     stops = Stops(ground.nc)
     await stops.listen()
 
-    async def outcomes(thread_id: UUID) -> Sequence[str]:
+    async def outcomes(thread_id: UUID) -> Sequence[ActionNote]:
         return await actions.outcomes_of_thread(ground.pool, thread_id)
 
     async def repeat(facts: Sequence[Fact]) -> None:

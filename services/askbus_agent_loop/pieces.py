@@ -73,6 +73,10 @@ class Pieces:
         """The tools that are at work now."""
         await self._send("calls", calls=calls)
 
+    async def end(self) -> None:
+        """The step is recorded; whoever watches has all of it."""
+        await self._send("end")
+
     async def cut(self, why: str) -> None:
         """Nothing more comes of this step: it was stopped, or it failed."""
         await self.flush()

@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 from opentelemetry.trace import SpanKind
 
+from askbus.actions.notes import ActionNote
 from askbus.bus.connection import Connection
 from askbus.db.ids import new_id
 from askbus.db.pool import Pool
@@ -27,7 +28,7 @@ from askbus_agent_loop.view import TurnView
 log = structlog.get_logger()
 
 _REFUSED = frozenset({Fault.AUTH, Fault.QUOTA, Fault.BAD_REQUEST, Fault.TOO_LONG})
-Outcomes = Callable[[UUID], Awaitable[Sequence[str]]]
+Outcomes = Callable[[UUID], Awaitable[Sequence[ActionNote]]]
 
 
 class Stepper:
@@ -99,6 +100,7 @@ class Stepper:
         except ProviderError as error:
             await self._failed(claim, pieces, error)
             return False
+        await pieces.flush()
         crash.point("agent.model.before_record")
         step = ModelStep(
             text=said.text,
@@ -116,8 +118,8 @@ class Stepper:
             await self._interrupted(claim, pieces, late=False)
             return False
         if step.calls:
-            await pieces.flush()
             await pieces.calls([{"id": str(call.id), "name": call.name} for call in step.calls])
+        await pieces.end()
         return True
 
     async def _failed(self, claim: Claim, pieces: Pieces, error: ProviderError) -> None:

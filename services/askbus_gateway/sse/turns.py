@@ -23,7 +23,7 @@ from askbus.errors import NotFound, PermissionDenied, Unavailable
 from askbus.feed.model import Change
 from askbus.runtime.health import Receive, Send
 from askbus.turns import reads
-from askbus.turns.model import OPEN, TurnDetail, TurnState
+from askbus.turns.model import OPEN, TurnDetail
 from askbus_gateway.sse.events import HEADERS, RETRY, _gone, _nothing
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.stream import Stream, frame
@@ -31,7 +31,7 @@ from askbus_gateway.sse.stream import Stream, frame
 log = structlog.get_logger()
 
 LAST_WORDS = 1.0
-"""Seconds that a stopped turn's last piece may take to arrive before the stored text is read."""
+"""Seconds that an ended turn's last piece may take to arrive before the stored answer is read and sent."""
 
 
 class Moved:
@@ -134,13 +134,13 @@ class TurnStreams:
         """Pieces and states as they come, until the turn is over."""
         turn = await self._turn(principal, turn.id)
         out.write(_state(turn))
-        said = cut = False
+        said = last = False
         while turn.state in OPEN and not (self._stopping or out.ended):
             event = await queue.get()
             if event is None:
                 return
             if isinstance(event, Piece):
-                said, cut = True, cut or _is_cut(event)
+                said, last = True, _is_last(event)
                 out.write(_frame_of(event))
                 continue
             before, turn = turn, await self._turn(principal, turn.id)
@@ -148,19 +148,19 @@ class TurnStreams:
                 out.write(_state(turn))
         if turn.state in OPEN:
             return
-        if turn.state in {TurnState.CANCELLED, TurnState.FAILED} and said and not cut:
+        if said and not last:
             await self._last_words(out, queue)
         out.write(frame("done", (await self._turn(principal, turn.id)).model_dump(mode="json")))
 
     async def _last_words(self, out: Stream, queue: "asyncio.Queue[Event]") -> None:
-        """The worker keeps what it had said when it hears of the stop; that is stored a moment after the turn's end."""
+        """The row may be here before the pieces; and what a stopped worker had said is stored a moment after the turn's end."""
         try:
             async with asyncio.timeout(LAST_WORDS):
                 while True:
                     event = await queue.get()
                     if isinstance(event, Piece):
                         out.write(_frame_of(event))
-                        if _is_cut(event):
+                        if _is_last(event):
                             return
         except TimeoutError:
             return
@@ -192,5 +192,6 @@ def _frame_of(piece: Piece) -> bytes:
     return frame(str(data.pop("type")), data, piece.id)
 
 
-def _is_cut(piece: Piece) -> bool:
-    return piece.data.startswith(b'{"type":"cut"')
+def _is_last(piece: Piece) -> bool:
+    """Whether nothing more comes of the piece's step."""
+    return piece.data.startswith((b'{"type":"cut"', b'{"type":"end"'))
