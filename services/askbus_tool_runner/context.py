@@ -1,0 +1,34 @@
+"""What a tool is given beside its input."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from askbus.access.model import Principal
+from askbus.bus.commands import Commands
+from askbus.errors import Unavailable
+from askbus.records.engine import Records
+
+
+@dataclass(frozen=True)
+class Context:
+    """For whom a tool works, for which call, and what it may use.
+
+    `by` has the rights of this moment. What a tool makes it names by `call_id`, so that a second run finds the first one's.
+    `most_bytes` is how much of its result the model will be given.
+    """
+
+    by: Principal
+    project_id: UUID
+    thread_id: UUID
+    turn_id: UUID
+    call_id: UUID
+    commands: Commands
+    team: Records | None
+    most_bytes: int
+
+    @property
+    def records(self) -> Records:
+        """The team's records. Raises Unavailable where the deployment has none."""
+        if self.team is None:
+            raise Unavailable("No database of records is connected. Whoever runs askbus can set ASKBUS_RECORDS_URL.")
+        return self.team

@@ -1,0 +1,1 @@
+"""The built-in tools: one function for each entry of askbus.tools.catalogue."""

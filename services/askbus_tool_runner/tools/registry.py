@@ -1,0 +1,34 @@
+"""Which function runs which tool."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from askbus.tools.catalogue import ASK_USER, DESCRIBE_RECORDS, PROPOSE_CHANGES, QUERY_RECORDS, RESOLVE
+from askbus.tools.model import ToolSpec
+from askbus_tool_runner.context import Context
+from askbus_tool_runner.tools.ask_user import ask_user
+from askbus_tool_runner.tools.propose_changes import propose_changes
+from askbus_tool_runner.tools.records import describe_records, query_records, resolve
+
+Function = Callable[[Context, Any], Awaitable[BaseModel]]
+"""Takes the context and the spec's input, returns its output; raises AskbusError for what the model should be told."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool and what runs it."""
+
+    spec: ToolSpec
+    function: Function
+
+
+BUILT_IN: tuple[Tool, ...] = (
+    Tool(DESCRIBE_RECORDS, describe_records),
+    Tool(QUERY_RECORDS, query_records),
+    Tool(RESOLVE, resolve),
+    Tool(PROPOSE_CHANGES, propose_changes),
+    Tool(ASK_USER, ask_user),
+)
