@@ -132,8 +132,8 @@ CREATE TABLE tool_runs (
     CHECK ((finished_at IS NOT NULL) = (state <> 'started')),
     CHECK ((result IS NOT NULL) = (state IN ('succeeded', 'failed', 'unknown'))),
     CHECK ((question_id IS NOT NULL) = (state = 'asked')),
-    CHECK ((holder IS NULL) = (lease_until IS NULL)),
-    CHECK (holder IS NULL OR state = 'started')
+    CHECK ((holder IS NOT NULL) = (state = 'started')),
+    CHECK ((lease_until IS NOT NULL) = (state = 'started'))
 );
 CREATE INDEX tool_runs_turn ON tool_runs (turn_id);
 CREATE INDEX tool_runs_started ON tool_runs (lease_until) WHERE state = 'started';
@@ -159,8 +159,10 @@ CREATE TRIGGER log_moved AFTER UPDATE ON turns
     FOR EACH ROW WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION log_change('turn', '', 'personal');
 CREATE TRIGGER log_requested AFTER INSERT ON tool_calls
     FOR EACH ROW WHEN (NEW.state = 'requested') EXECUTE FUNCTION log_tool('tool_call', 'requested');
-CREATE TRIGGER log_finished AFTER INSERT OR UPDATE ON tool_runs
+CREATE TRIGGER log_finished_at_once AFTER INSERT ON tool_runs
     FOR EACH ROW WHEN (NEW.state <> 'started') EXECUTE FUNCTION log_tool('tool_run', 'finished');
+CREATE TRIGGER log_finished AFTER UPDATE ON tool_runs
+    FOR EACH ROW WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION log_tool('tool_run', 'finished');
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Actions.
