@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import structlog
 
+from askbus.actions.verbs import expire_due as expire_actions
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
 from askbus.db.statements import Statement
@@ -32,6 +33,10 @@ class Sweep:
             crash.point("expiry.questions.after_commit")
             log.info("questions.expired", count=len(expired))
             self.nudge(Service.QUESTION_BROKER)
+        while expired := await expire_actions(self.pool, batch=BATCH):
+            crash.point("expiry.actions.after_commit")
+            log.info("actions.expired", count=len(expired))
+            self.nudge(Service.ACTION_APPLIER)
 
     async def prune(self) -> None:
         """Deletes what every relay has passed and nobody can resume from any more."""

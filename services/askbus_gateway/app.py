@@ -7,6 +7,7 @@ from askbus.runtime.service import App, Ground
 from askbus.runtime.settings import Settings
 from askbus_gateway.agents import welcome_agents
 from askbus_gateway.http.access import Access
+from askbus_gateway.http.actions import Actions
 from askbus_gateway.http.api import make_api
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.questions import Questions
@@ -37,6 +38,7 @@ async def wire(ground: Ground) -> None:
     routes = [
         *Access(gate).routes(),
         *Questions(gate, waits).routes(),
+        *Actions(gate, waits).routes(),
         *Threads(gate).routes(),
         *Turns(gate, turns).routes(),
         Route("/v1/events", events, methods=["GET"]),

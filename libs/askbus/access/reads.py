@@ -13,6 +13,7 @@ BY_SESSION = Statement("askbus.access", "sql/principal_by_session.sql")
 BY_TOKEN = Statement("askbus.access", "sql/principal_by_token.sql")
 BY_TOKEN_ID = Statement("askbus.access", "sql/principal_by_token_id.sql")
 BY_MEMBERSHIP = Statement("askbus.access", "sql/principal_by_membership.sql")
+PERSON_IN_PROJECT = Statement("askbus.access", "sql/person_in_project.sql")
 PROJECTS_OF = Statement("askbus.access", "sql/projects_of.sql")
 ME = Statement("askbus.access", "sql/me.sql")
 MEMBERS_OF_PROJECT = Statement("askbus.access", "sql/members_of_project.sql")
@@ -118,6 +119,23 @@ async def refreshed(db: Executor, principal: Principal) -> Principal | None:
         return None
     found = {**row, "id": principal.id}
     return _session(found) if principal.kind is PrincipalKind.SESSION else _token(found)
+
+
+async def person_in_project(db: Executor, user_id: UUID, workspace_id: UUID, project_id: UUID) -> Principal:
+    """Who decided something earlier, with the rights that they have in this project now; a viewer's where they may not write there.
+
+    The session in which they decided may have ended since, so `id` is the user's.
+    """
+    row = await PERSON_IN_PROJECT.row(db, user_id=user_id, workspace_id=workspace_id, project_id=project_id)
+    role = Role(row["role"]) if row is not None and row["may_write"] else Role.VIEWER
+    return Principal(
+        kind=PrincipalKind.SESSION,
+        id=user_id,
+        user_id=user_id,
+        workspace_id=workspace_id,
+        role=role,
+        scopes=scopes_of(role, demo=False, demo_chat=False),
+    )
 
 
 async def projects_of(db: Executor, principal: Principal) -> tuple[Project, ...]:

@@ -51,6 +51,7 @@ SIGNALS: Mapping[Service, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Service.AGENT_LOOP: ((subjects.ALL_TURNS, subjects.ALL_STOPS), (subjects.ALL_STOPS,)),
     Service.TOOL_RUNNER: ((subjects.ALL_TURNS,), (subjects.ALL_STOPS,)),
     Service.QUESTION_BROKER: (("told.*.*",), ()),
+    Service.ACTION_APPLIER: (("told.*.*",), ()),
 }
 """What else a service publishes, and subscribes to."""
 

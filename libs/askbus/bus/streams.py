@@ -36,6 +36,10 @@ SERVER_DELIVERIES = DELIVERIES + 3
 """When the server gives up: only a message that the worker could not even set aside gets that far."""
 
 SETTLED = ("answered", "declined", "cancelled", "expired", "superseded")
+"""What becomes of questions."""
+
+CONCLUDED = ("rejected", "withdrawn", "expired", "applied", "failed", "conflicted", "undone")
+"""What becomes of actions."""
 
 ACTS_ON: Mapping[Service, frozenset[str]] = {
     Service.AGENT_LOOP: frozenset(
@@ -43,7 +47,7 @@ ACTS_ON: Mapping[Service, frozenset[str]] = {
         | {f"question.{state}" for state in SETTLED}
     ),
     Service.TOOL_RUNNER: frozenset({"tool_call.requested", "turn.cancelled"}),
-    Service.ACTION_APPLIER: frozenset({"action.confirmed", "action.undo_requested"}),
+    Service.ACTION_APPLIER: frozenset({"action.confirmed", "action.undo_requested"} | {f"action.{state}" for state in CONCLUDED}),
     Service.QUESTION_BROKER: frozenset({f"question.{state}" for state in SETTLED} | {"question.asked_back", "turn.cancelled"}),
 }
 """The facts that each service acts on: its durable consumer, named like the service, delivers these."""

@@ -54,9 +54,9 @@ def nudge(owner: Service) -> str:
     return f"nudge.{owner.value}"
 
 
-def told(p: UUID, question_id: UUID) -> str:
-    """Sent to an agent when it has something to hear about this question; it only wakes, the row is the truth."""
-    return f"told.{p}.{question_id}"
+def told(p: UUID, entity_id: UUID) -> str:
+    """Sent to an agent when it has something to hear about this question or action; it only wakes, the row is the truth."""
+    return f"told.{p}.{entity_id}"
 
 
 def all_told(p: UUID) -> str:

@@ -184,6 +184,7 @@ CREATE TABLE actions (
     dedupe_key      text CHECK (length(dedupe_key) <= 200),
     state           action_state NOT NULL DEFAULT 'pending',
     summary         text CHECK (length(summary) <= 500),
+    headline        text NOT NULL CHECK (length(headline) <= 500),
     operations      jsonb NOT NULL CHECK (jsonb_typeof(operations) = 'array' AND jsonb_array_length(operations) BETWEEN 1 AND 100),
     digest          text NOT NULL,
     proposed_at     timestamptz NOT NULL DEFAULT now(),
@@ -193,22 +194,32 @@ CREATE TABLE actions (
     reason          text CHECK (length(reason) <= 2000),
     settled_at      timestamptz,
     outcome         jsonb,
+    untold          integer NOT NULL DEFAULT 0,
+    woken_at        timestamptz,
     proposed_command  uuid NOT NULL,
     moved_command   uuid,
     trace           text,
     FOREIGN KEY (workspace_id, project_id) REFERENCES projects (workspace_id, id) ON DELETE CASCADE,
-    CHECK (expires_at > proposed_at),
+    CHECK (num_nulls(thread_id, turn_id, call_id) IN (0, 3)),
+    CHECK (expires_at > proposed_at AND expires_at <= proposed_at + interval '30 days'),
     CHECK ((decided_by IS NOT NULL) = (state IN ('confirmed', 'rejected', 'applied', 'failed', 'conflicted', 'undone'))),
     CHECK ((decided_at IS NOT NULL) = (decided_by IS NOT NULL)),
     CHECK ((outcome IS NOT NULL) = (state IN ('applied', 'failed', 'conflicted', 'undone'))),
     CHECK ((settled_at IS NOT NULL) = (state NOT IN ('pending', 'confirmed')))
 );
 CREATE UNIQUE INDEX actions_dedupe ON actions (proposer_id, project_id, dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX actions_newest ON actions (workspace_id, proposed_at, id);
 CREATE INDEX actions_pending ON actions (project_id, expires_at) WHERE state = 'pending';
 CREATE INDEX actions_due ON actions (expires_at) WHERE state = 'pending';
 CREATE INDEX actions_confirmed ON actions (decided_at) WHERE state = 'confirmed';
-CREATE INDEX actions_thread ON actions (thread_id) WHERE thread_id IS NOT NULL;
-COMMENT ON TABLE actions IS 'writer: action-applier; expiry (state, settled_at, trace). A proposed set of creates and updates.';
+CREATE INDEX actions_thread ON actions (thread_id, proposed_at) WHERE thread_id IS NOT NULL;
+CREATE INDEX actions_untold ON actions (token_id) WHERE untold > 0;
+COMMENT ON TABLE actions IS 'writer: action-applier; expiry (state, settled_at, untold, trace). A proposed set of creates and updates.';
+COMMENT ON COLUMN actions.proposer_id IS 'Whose dedupe keys these are: the token that proposed, else the user.';
+COMMENT ON COLUMN actions.headline IS 'What it changes, in a line made from the operations; `summary` is the proposer''s own word.';
+COMMENT ON COLUMN actions.untold IS 'How many outcomes the proposing token has not acknowledged yet.';
+COMMENT ON COLUMN actions.woken_at IS 'When a sweep last took up this confirmed action because it had rested too long.';
+COMMENT ON COLUMN actions.moved_command IS 'The command that decided it: the same command sent again gets the same success.';
 COMMENT ON COLUMN actions.operations IS 'What was proposed and shown: per operation the record, the new values, and the old ones as they stood.';
 COMMENT ON COLUMN actions.outcome IS 'Copied from the ledger in the records'' own database, which is the truth.';
 
@@ -222,12 +233,15 @@ CREATE TABLE undos (
     requested_at  timestamptz NOT NULL DEFAULT now(),
     settled_at    timestamptz,
     outcome       jsonb,
+    woken_at      timestamptz,
     command_id    uuid NOT NULL UNIQUE,
     trace         text,
     CHECK ((settled_at IS NOT NULL) = (state <> 'requested')),
     CHECK ((outcome IS NOT NULL) = (state <> 'requested'))
 );
 CREATE UNIQUE INDEX undos_one_at_a_time ON undos (action_id) WHERE state IN ('requested', 'done');
+CREATE INDEX undos_action ON undos (action_id);
+CREATE INDEX undos_requested ON undos (requested_at) WHERE state = 'requested';
 COMMENT ON TABLE undos IS 'writer: action-applier. A request to undo an applied action; the action stays applied until it is done.';
 
 CREATE FUNCTION log_undo() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -248,3 +262,12 @@ CREATE TRIGGER log_requested AFTER INSERT ON undos
     FOR EACH ROW EXECUTE FUNCTION log_undo();
 CREATE TRIGGER log_refused AFTER UPDATE ON undos
     FOR EACH ROW WHEN (OLD.state IS DISTINCT FROM NEW.state AND NEW.state = 'refused') EXECUTE FUNCTION log_undo();
+
+CREATE VIEW actions_now AS
+    SELECT a.id, a.workspace_id, a.project_id, a.user_id, a.token_id, a.proposer_id, a.thread_id, a.turn_id, a.dedupe_key,
+           CASE WHEN a.state = 'pending' AND a.expires_at <= now() THEN 'expired' ELSE a.state END AS state,
+           a.summary, a.headline, a.digest, a.proposed_at, a.expires_at, a.decided_at, a.decided_by, a.reason,
+           CASE WHEN a.state = 'pending' AND a.expires_at <= now() THEN a.expires_at ELSE a.settled_at END AS settled_at,
+           a.untold
+      FROM actions a;
+COMMENT ON VIEW actions_now IS 'Actions as they read now, without what they change: past its expiry a pending one is expired, swept or not.';

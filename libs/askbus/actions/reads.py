@@ -1,0 +1,156 @@
+"""What people and agents may see of actions: the principal's access is in every query, as it is at that moment.
+
+What takes no principal is for the services' own work.
+"""
+
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from askbus.access.model import Principal, PrincipalKind, Scope
+from askbus.actions.card import LONGEST_SHOWN, Result, card_of, result_of
+from askbus.actions.model import (
+    Action,
+    ActionDetail,
+    ActionFilter,
+    ActionPage,
+    NamedAction,
+    ToldAction,
+    UndoDetail,
+    UntoldActions,
+    proposer_of,
+)
+from askbus.actions.notes import ActionNote, note_of
+from askbus.db.statements import Executor, Row, Statement
+from askbus.errors import NotFound
+from askbus.records.changes import Outcome, PreparedOperation
+
+GET = Statement("askbus.actions", "sql/get.sql")
+LIST = Statement("askbus.actions", "sql/list.sql")
+UNTOLD = Statement("askbus.actions", "sql/untold.sql")
+PROPOSER_TOKEN = Statement("askbus.actions", "sql/proposer_token.sql")
+OF_THREAD = Statement("askbus.actions", "sql/of_thread.sql")
+TO_APPLY = Statement("askbus.actions", "sql/to_apply.sql")
+TO_UNDO = Statement("askbus.actions", "sql/to_undo.sql")
+
+
+class Confirmed(BaseModel):
+    """A confirmed action to apply. `user_id` is who confirmed it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID
+    workspace_id: UUID
+    project_id: UUID
+    user_id: UUID
+    operations: tuple[PreparedOperation, ...]
+    digest: str
+
+
+class Requested(BaseModel):
+    """A requested undo to carry out. `user_id` is who asked for it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID
+    action_id: UUID
+    workspace_id: UUID
+    project_id: UUID
+    user_id: UUID
+
+
+async def get(db: Executor, by: Principal, action_id: UUID, *, longest: int | None = LONGEST_SHOWN) -> ActionDetail:
+    """One action with its card, its values at most `longest` characters long (None: whole).
+
+    Raises NotFound, also where it is not this principal's to see.
+    """
+    _see(by)
+    row = await GET.row(db, id=action_id, **_access(by))
+    if row is None:
+        raise NotFound("There is no such action.")
+    return _detail(row, longest)
+
+
+async def list_page(db: Executor, by: Principal, wanted: ActionFilter) -> ActionPage:
+    """A page of actions, newest first."""
+    _see(by)
+    rows = await LIST.rows(
+        db,
+        project_id=wanted.project_id,
+        thread_id=wanted.thread_id,
+        state=wanted.state,
+        proposer=proposer_of(by) if wanted.mine else None,
+        before=wanted.before,
+        limit=wanted.limit,
+        **_access(by),
+    )
+    actions = tuple(NamedAction.model_validate(row) for row in rows)
+    return ActionPage(actions=actions, next=actions[-1].id if len(actions) == wanted.limit else None)
+
+
+async def outcomes_of_thread(db: Executor, thread_id: UUID) -> tuple[ActionNote, ...]:
+    """What a thread's next turn is told of its actions, in the order in which they were proposed (R18)."""
+    return tuple(
+        note_of(Action.model_validate(row), _operations(row), _outcome(row["outcome"]), _outcome(row["refused"]))
+        for row in await OF_THREAD.rows(db, thread_id=thread_id)
+    )
+
+
+async def untold(db: Executor, by: Principal, *, limit: int = 100) -> UntoldActions:
+    """What an agent proposed, still may see, and has not acknowledged hearing about, oldest first."""
+    rows = await UNTOLD.rows(db, token_id=by.token_id, limit=limit, **_access(by))
+    return UntoldActions(told=tuple(ToldAction(action=Action.model_validate(row), untold=row["untold"]) for row in rows))
+
+
+async def proposer_token(db: Executor, action_id: UUID) -> UUID | None:
+    """The token that still has to hear about this action, if there is one."""
+    row = await PROPOSER_TOKEN.row(db, id=action_id)
+    return None if row is None else row["token_id"]
+
+
+async def to_apply(db: Executor, action_id: UUID) -> Confirmed | None:
+    """The action, if it is confirmed and its outcome not copied yet."""
+    row = await TO_APPLY.row(db, id=action_id)
+    return None if row is None else Confirmed.model_validate(row)
+
+
+async def to_undo(db: Executor, undo_id: UUID) -> Requested | None:
+    """The undo, if it is requested and its outcome not copied yet."""
+    row = await TO_UNDO.row(db, undo_id=undo_id)
+    return None if row is None else Requested.model_validate(row)
+
+
+def _see(by: Principal) -> None:
+    """A token reads actions if it may propose; a session always may."""
+    if by.kind is not PrincipalKind.SESSION:
+        by.require(Scope.ACTIONS_PROPOSE)
+
+
+def _access(by: Principal) -> dict[str, object]:
+    return {
+        "user_id": by.user_id,
+        "workspace_id": by.workspace_id,
+        "projects": None if by.projects is None else list(by.projects),
+    }
+
+
+def _operations(row: Row) -> list[PreparedOperation]:
+    return [PreparedOperation.model_validate(operation) for operation in row["operations"]]
+
+
+def _outcome(stored: object) -> Outcome | None:
+    return None if stored is None else Outcome.model_validate(stored)
+
+
+def _result(stored: object, longest: int | None) -> Result | None:
+    outcome = _outcome(stored)
+    return None if outcome is None else result_of(outcome, longest=longest)
+
+
+def _detail(row: Row, longest: int | None) -> ActionDetail:
+    shown = {
+        "card": card_of(_operations(row), longest=longest),
+        "outcome": _result(row["outcome"], longest),
+        "undos": [UndoDetail.model_validate({**undo, "outcome": _result(undo["outcome"], longest)}) for undo in row["undos"]],
+    }
+    return ActionDetail.model_validate({name: row[name] for name in ActionDetail.model_fields if name not in shown} | shown)

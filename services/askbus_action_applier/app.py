@@ -1,0 +1,64 @@
+"""How the action-applier is put together: commands, agents' doors, facts, the sweep, the relay."""
+
+from askbus.actions.model import ConfirmAction, PreviewUndo, ProposeChanges, RejectAction, UndoAction, WithdrawAction
+from askbus.bus.app import agent_door
+from askbus.bus.envelope import Service
+from askbus.bus.fact import Fact
+from askbus.bus.streams import CONCLUDED
+from askbus.runtime.service import App, Ground
+from askbus.runtime.settings import Settings
+from askbus_action_applier.apply import Applier
+from askbus_action_applier.doors import Doors
+from askbus_action_applier.handlers import Handlers
+from askbus_action_applier.sweep import Sweep
+from askbus_action_applier.target import Target
+from askbus_action_applier.told import Teller
+from askbus_action_applier.undo import Undoer
+
+
+def make_app(settings: Settings) -> App:
+    """The action-applier, not yet running."""
+    return App(Service.ACTION_APPLIER, settings, wire)
+
+
+async def wire(ground: Ground) -> None:
+    """Everything that the action-applier does."""
+    settings = ground.settings
+    target = Target(settings)
+    ground.runs("records", target.hold)
+
+    handlers = Handlers(ground.pool, target)
+    ground.answers(ProposeChanges, handlers.on_propose_changes)
+    ground.answers(ConfirmAction, handlers.on_confirm_action)
+    ground.answers(RejectAction, handlers.on_reject_action)
+    ground.answers(WithdrawAction, handlers.on_withdraw_action)
+    ground.answers(UndoAction, handlers.on_undo_action)
+    ground.answers(PreviewUndo, handlers.on_preview_undo)
+
+    doors = Doors(ground.pool, handlers, ground.nudge)
+    for verb, door in doors.table().items():
+        agent_door(ground.broker, Service.ACTION_APPLIER, "action", verb)(door)
+
+    applier = Applier(ground.pool, target)
+    undoer = Undoer(ground.pool, target)
+    teller = Teller(ground.pool, ground.nc)
+
+    async def on_dead(fact: Fact) -> None:
+        """A wake-up is given up: what it was for ends now, or it would rest for ever."""
+        if fact.fact == "action.confirmed":
+            await applier.end(fact.entity_id)
+        elif fact.fact == "action.undo_requested" and fact.parent_id is not None:
+            await undoer.end(fact.parent_id)
+        ground.nudge()
+
+    ground.acts_on(
+        {
+            "action.confirmed": applier.on_action_confirmed,
+            "action.undo_requested": undoer.on_action_undo_requested,
+            **dict.fromkeys([f"action.{state}" for state in CONCLUDED], teller.on_action_concluded),
+        },
+        on_dead,
+    )
+    ground.relays()
+    sweep = Sweep(ground.pool, applier, undoer, rested=settings.stuck_after, committed=ground.nudge)
+    ground.every(settings.sweep_every, "wake_resting_actions", sweep.wake)
