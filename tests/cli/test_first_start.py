@@ -10,7 +10,7 @@ from askbus.testing.servers import TestDatabase
 
 def code_of(link: str | None) -> str:
     assert link is not None
-    address, _, code = link.partition("/#code=")
+    address, _, code = link.partition("/#login=")
     assert address == "http://127.0.0.1:8080"
     return code
 

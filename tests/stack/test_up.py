@@ -113,7 +113,7 @@ async def test_the_first_start_prints_a_link_to_sign_in(tmp_path: Path) -> None:
     """Once, with the code in the fragment, which browsers send to nobody; the log has no trace of it."""
     process = await start(tmp_path)
     line = await line_with(process, "Sign in within 15 minutes")
-    code = line.rpartition("#code=")[2]
+    code = line.rpartition("#login=")[2]
     assert len(code) > 20
     process.send_signal(signal.SIGTERM)
     await process.wait()

@@ -30,4 +30,4 @@ async def sign_in_link(database_url: str, public_url: str) -> str | None:
             code = await verbs.create_login_code(db, workspace, user)
     finally:
         await db.close()
-    return f"{public_url}/#code={code}"
+    return f"{public_url}/#login={code}"
