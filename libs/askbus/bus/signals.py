@@ -72,7 +72,7 @@ class TurnStream:
     """`async with TurnStream(nc, turn_id, after=id) as stream: async for piece in stream: …`
 
     Every piece once and in order: first those that are stored (after `after`, if given), then live ones. `resumed` is False where
-    `after` is no longer stored: then everything stored comes, and the reader starts anew. The iteration ends with Unavailable
+    `after` is no longer stored: then everything stored comes, and the reader starts anew. `stored` are the pieces that were there at the beginning. The iteration ends with Unavailable
     when the reader is too slow or the connection was lost: come back with the last id.
     """
 
@@ -83,7 +83,7 @@ class TurnStream:
         self._after = after
         self._live: asyncio.Queue[Piece | None] = asyncio.Queue(BEHIND)
         self._lost = asyncio.Event()
-        self._stored: list[Piece] = []
+        self.stored: list[Piece] = []
         self._overlap: set[str] = set()
         self._subscription: Subscription | None = None
 
@@ -99,14 +99,14 @@ class TurnStream:
         self._overlap = {piece.id for piece in deque(stored, OVERLAP)}
         places = [number for number, piece in enumerate(stored) if piece.id == self._after]
         self.resumed = self._after is None or bool(places)
-        self._stored = stored[places[-1] + 1 :] if places else stored
+        self.stored = stored[places[-1] + 1 :] if places else stored
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._leave()
 
     async def __aiter__(self) -> AsyncIterator[Piece]:
-        for piece in self._stored:
+        for piece in self.stored:
             yield piece
         while True:
             next_piece = await self._live.get()

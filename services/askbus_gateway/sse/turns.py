@@ -108,19 +108,22 @@ class TurnStreams:
         self, out: Stream, queue: "asyncio.Queue[Event]", principal: Principal, turn_id: UUID, after: str | None
     ) -> None:
         try:
-            turn = await self._turn(principal, turn_id)
-            if turn.state in OPEN:
-                async with TurnStream(self.nc, turn_id, after) as pieces:
-                    if not pieces.resumed:
-                        out.write(frame("reset", {"reason": "position"}))
-                    pump = asyncio.create_task(_pump(pieces, queue))
-                    try:
-                        await self._relay(out, queue, principal, turn)
-                    finally:
-                        pump.cancel()
-                        await asyncio.gather(pump, return_exceptions=True)
-            else:
-                out.write(frame("done", turn.model_dump(mode="json")))
+            async with TurnStream(self.nc, turn_id, after) as pieces:
+                if not pieces.resumed:
+                    out.write(frame("reset", {"reason": "position"}))
+                turn = await self._turn(principal, turn_id)
+                if turn.state not in OPEN:
+                    for piece in pieces.stored:
+                        out.write(_frame_of(piece))
+                    out.write(frame("done", turn.model_dump(mode="json")))
+                    return
+                out.write(_state(turn))
+                pump = asyncio.create_task(_pump(pieces, queue))
+                try:
+                    await self._relay(out, queue, principal, turn)
+                finally:
+                    pump.cancel()
+                    await asyncio.gather(pump, return_exceptions=True)
         except (NotFound, PermissionDenied):
             out.write(frame("end", {"reason": "ended"}))
         except Unavailable as error:
@@ -132,15 +135,13 @@ class TurnStreams:
 
     async def _relay(self, out: Stream, queue: "asyncio.Queue[Event]", principal: Principal, turn: TurnDetail) -> None:
         """Pieces and states as they come, until the turn is over."""
-        turn = await self._turn(principal, turn.id)
-        out.write(_state(turn))
-        said = last = False
+        last = False
         while turn.state in OPEN and not (self._stopping or out.ended):
             event = await queue.get()
             if event is None:
                 return
             if isinstance(event, Piece):
-                said, last = True, _is_last(event)
+                last = _is_last(event)
                 out.write(_frame_of(event))
                 continue
             before, turn = turn, await self._turn(principal, turn.id)
@@ -148,7 +149,7 @@ class TurnStreams:
                 out.write(_state(turn))
         if turn.state in OPEN:
             return
-        if said and not last:
+        if turn.attempt and not last:
             await self._last_words(out, queue)
         out.write(frame("done", (await self._turn(principal, turn.id)).model_dump(mode="json")))
 
