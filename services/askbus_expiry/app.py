@@ -14,5 +14,8 @@ def make_app(settings: Settings) -> App:
 async def wire(ground: Ground) -> None:
     """Everything that expiry does."""
     sweep = Sweep(ground.pool, ground.nudge_owner)
-    ground.every(ground.settings.expiry_every, "expire", sweep.expire)
+    every = ground.settings.expiry_every
+    ground.every(every, "expire_questions", sweep.expire_questions)
+    ground.every(every, "expire_actions", sweep.expire_actions)
+    ground.every(every, "expire_credentials", sweep.expire_credentials)
     ground.every(60, "prune", sweep.prune)

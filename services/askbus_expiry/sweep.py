@@ -1,10 +1,11 @@
-"""The sweeps: small batches, SKIP LOCKED, each row once however many instances run. Nothing relies on them: what is past its time is
-refused at use."""
+"""The sweeps: small batches, SKIP LOCKED, each row once however many instances run. Nothing relies on them: what is past its time
+is refused at use."""
 
 from collections.abc import Callable
 
 import structlog
 
+from askbus.access.verbs import drop_login_codes, expire_sessions, expire_tokens
 from askbus.actions.verbs import expire_due as expire_actions
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
@@ -27,16 +28,28 @@ class Sweep:
         self.pool = pool
         self.nudge = nudge
 
-    async def expire(self) -> None:
-        """Expires everything that is due, batch by batch."""
+    async def expire_questions(self) -> None:
+        """Expires the questions that are due, batch by batch."""
         while expired := await expire_questions(self.pool, batch=BATCH):
             crash.point("expiry.questions.after_commit")
             log.info("questions.expired", count=len(expired))
             self.nudge(Service.QUESTION_BROKER)
+
+    async def expire_actions(self) -> None:
+        """The same for actions that nobody decided."""
         while expired := await expire_actions(self.pool, batch=BATCH):
             crash.point("expiry.actions.after_commit")
             log.info("actions.expired", count=len(expired))
             self.nudge(Service.ACTION_APPLIER)
+
+    async def expire_credentials(self) -> None:
+        """The same for sessions and API tokens; sign-in codes that nobody can use any more are deleted."""
+        while expired := await expire_sessions(self.pool, batch=BATCH):
+            log.info("sessions.expired", count=len(expired))
+        while expired := await expire_tokens(self.pool, batch=BATCH):
+            log.info("tokens.expired", count=len(expired))
+        while dropped := await drop_login_codes(self.pool, batch=BATCH):
+            log.info("login_codes.dropped", count=len(dropped))
 
     async def prune(self) -> None:
         """Deletes what every relay has passed and nobody can resume from any more."""

@@ -1,5 +1,6 @@
 """Who is acting, read from the database at each call: memberships, roles and revocations count from the moment they change."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -8,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from askbus.access.credentials import digest
 from askbus.access.model import TOKEN_SCOPES, Principal, PrincipalKind, Role, Scope, scopes_of
 from askbus.db.statements import Executor, Row, Statement
+from askbus.errors import NotFound
 
 BY_SESSION = Statement("askbus.access", "sql/principal_by_session.sql")
 BY_TOKEN = Statement("askbus.access", "sql/principal_by_token.sql")
@@ -112,17 +114,32 @@ async def principal_of_token_id(db: Executor, token_id: UUID) -> Principal | Non
     return None if row is None else _token(row)
 
 
+@dataclass(frozen=True)
+class Standing:
+    """A principal with its rights of this moment, and for how many seconds its session or token still counts (None: for ever)."""
+
+    principal: Principal
+    seconds_left: float | None
+
+
 async def refreshed(db: Executor, principal: Principal) -> Principal | None:
     """The same principal with the rights that it has now, or None where it ended since."""
+    found = await standing(db, principal)
+    return None if found is None else found.principal
+
+
+async def standing(db: Executor, principal: Principal) -> Standing | None:
+    """The same, with how long it lasts."""
     row = await BY_MEMBERSHIP.row(db, id=principal.id, user_id=principal.user_id, workspace_id=principal.workspace_id)
     if row is None:
         return None
     found = {**row, "id": principal.id}
-    return _session(found) if principal.kind is PrincipalKind.SESSION else _token(found)
+    now = _session(found) if principal.kind is PrincipalKind.SESSION else _token(found)
+    return Standing(now, row["seconds_left"])
 
 
 async def person_in_project(db: Executor, user_id: UUID, workspace_id: UUID, project_id: UUID) -> Principal:
-    """Who decided something earlier, with the rights that they have in this project now; a viewer's where they may not write there.
+    """Who decided something earlier, with the rights that they have in this project now: a viewer's where they may not write.
 
     The session in which they decided may have ended since, so `id` is the user's.
     """
@@ -150,9 +167,9 @@ async def projects_of(db: Executor, principal: Principal) -> tuple[Project, ...]
 
 
 async def members_of(db: Executor, principal: Principal, project_id: UUID) -> tuple[Member, ...]:
-    """The people who see a project, for somebody who sees it too; nobody for others."""
+    """The people who see a project, for somebody who sees it too. Raises NotFound for others."""
     if project_id not in {project.id for project in await projects_of(db, principal)}:
-        return ()
+        raise NotFound("There is no such project.")
     rows = await MEMBERS_OF_PROJECT.rows(db, project_id=project_id, workspace_id=principal.workspace_id)
     return tuple(Member.model_validate(row) for row in rows)
 

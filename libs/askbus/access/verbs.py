@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 import asyncpg
@@ -26,6 +26,9 @@ SIGN_IN = Statement("askbus.access", "sql/sign_in.sql")
 END_SESSION = Statement("askbus.access", "sql/end_session.sql")
 CREATE_TOKEN = Statement("askbus.access", "sql/create_token.sql")
 REVOKE_TOKEN = Statement("askbus.access", "sql/revoke_token.sql")
+EXPIRE_SESSIONS = Statement("askbus.access", "sql/expire_sessions.sql")
+EXPIRE_TOKENS = Statement("askbus.access", "sql/expire_tokens.sql")
+DROP_LOGIN_CODES = Statement("askbus.access", "sql/drop_login_codes.sql")
 
 SESSION_LIFE = 30 * 24 * 3600
 """Seconds after which a browser signs in again."""
@@ -75,7 +78,7 @@ async def create_user(db: Executor, email: str, name: str) -> UUID:
 async def set_member(
     db: Executor, workspace_id: UUID, user_id: UUID, role: Role, *, demo: bool = False, trace: str | None = None
 ) -> None:
-    """Makes a user a member, or changes their role. Raises Conflict for the last owner, InvalidInput for a demo owner or admin."""
+    """Makes a user a member, or changes their role. Raises Conflict for the last owner, InvalidInput for a demo owner."""
     if demo and role in {Role.OWNER, Role.ADMIN}:
         raise InvalidInput("A demo user is a member or a viewer.")
     row = await SET_MEMBER.row(db, workspace_id=workspace_id, user_id=user_id, role=role.value, demo=demo, trace=trace)
@@ -146,8 +149,8 @@ async def create_token(
 ) -> tuple[str, Token]:
     """Makes an API token for the principal's own user; returns it (for this once) and its row.
 
-    Raises PermissionDenied for tokens that would make tokens and for scopes beyond the owner's role, InvalidInput for a scope that no token
-    may hold and for projects that the owner does not see.
+    Raises PermissionDenied for tokens that would make tokens and for scopes beyond the owner's role, InvalidInput for a scope
+    that no token may hold, for projects that the owner does not see and for an expiry that is past.
     """
     if by.kind is not PrincipalKind.SESSION:
         raise PermissionDenied("Tokens are made by people: sign in first.")
@@ -157,7 +160,20 @@ async def create_token(
         raise InvalidInput("No token may hold actions:confirm: confirming needs a person present.", {"scope": "actions:confirm"})
     for scope in scopes:
         by.require(scope)
-    return await _store_token(db, by.user_id, by.workspace_id, name, scopes, projects, expires_at, (by.kind.value, by.id), trace)
+    if expires_at is not None and expires_at <= datetime.now(UTC):
+        raise InvalidInput("A token cannot expire in the past.", {"field": "expires_at"})
+    return await _store_token(
+        db,
+        user_id=by.user_id,
+        workspace_id=by.workspace_id,
+        name=name,
+        scopes=scopes,
+        projects=projects,
+        expires_at=expires_at,
+        via=by.kind.value,
+        via_id=by.id,
+        trace=trace,
+    )
 
 
 async def issue_token(
@@ -165,19 +181,32 @@ async def issue_token(
 ) -> tuple[str, Token]:
     """The same for the operator's command line, in a member's name."""
     if unfit := set(scopes) - TOKEN_SCOPES:
-        raise InvalidInput(f"No token may hold {sorted(unfit)[0]}.")
-    return await _store_token(db, user_id, workspace_id, name, scopes, projects, None, ("command-line", None), None)
+        raise InvalidInput(f"No token may hold {min(unfit)}.")
+    return await _store_token(
+        db,
+        user_id=user_id,
+        workspace_id=workspace_id,
+        name=name,
+        scopes=scopes,
+        projects=projects,
+        expires_at=None,
+        via="command-line",
+        via_id=None,
+        trace=None,
+    )
 
 
 async def _store_token(
     db: Executor,
+    *,
     user_id: UUID,
     workspace_id: UUID,
     name: str,
     scopes: Sequence[Scope],
     projects: Sequence[UUID] | None,
     expires_at: datetime | None,
-    via: tuple[str, UUID | None],
+    via: str,
+    via_id: UUID | None,
     trace: str | None,
 ) -> tuple[str, Token]:
     token_id = new_id()
@@ -193,8 +222,8 @@ async def _store_token(
         scopes=sorted({scope.value for scope in scopes}),
         projects=None if projects is None else list(projects),
         expires_at=expires_at,
-        via=via[0],
-        via_id=via[1],
+        via=via,
+        via_id=via_id,
         trace=trace,
     )
     if row is None:
@@ -217,3 +246,18 @@ async def revoke_token(db: Executor, by: Principal, token_id: UUID, *, trace: st
     )
     if row is None:
         raise NotFound("There is no such token of yours.")
+
+
+async def expire_sessions(db: Executor, *, batch: int = 100, now: datetime | None = None) -> list[UUID]:
+    """Marks up to `batch` sessions past their time; any number of callers, each session once. Expiry's verb."""
+    return [row["id"] for row in await EXPIRE_SESSIONS.rows(db, batch=batch, now=now)]
+
+
+async def expire_tokens(db: Executor, *, batch: int = 100, now: datetime | None = None) -> list[UUID]:
+    """The same for API tokens."""
+    return [row["id"] for row in await EXPIRE_TOKENS.rows(db, batch=batch, now=now)]
+
+
+async def drop_login_codes(db: Executor, *, batch: int = 100, now: datetime | None = None) -> list[UUID]:
+    """Deletes up to `batch` sign-in codes past their time."""
+    return [row["id"] for row in await DROP_LOGIN_CODES.rows(db, batch=batch, now=now)]

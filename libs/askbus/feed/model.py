@@ -37,8 +37,8 @@ class Change:
 class Snapshot:
     """A Postgres snapshot (`pg_snapshot`, text form `xmin:xmax:xip,…`): which transactions a reader has seen.
 
-    A bare serial number loses what commits out of order; a snapshot does not. Snapshots of one primary are totally ordered: of two,
-    one sees all that the other sees.
+    A bare serial number loses what commits out of order; a snapshot does not. Snapshots of one primary are totally ordered: of
+    two, one sees all that the other sees.
     """
 
     xmin: int
@@ -53,7 +53,9 @@ class Snapshot:
             snapshot = cls(int(low), int(high), frozenset(int(xid) for xid in running.split(",") if xid))
         except ValueError:
             raise InvalidInput(f"Not a feed position: {text[:100]!r}.") from None
-        if not 0 < snapshot.xmin <= snapshot.xmax < 2**63 or not all(snapshot.xmin <= x < snapshot.xmax for x in snapshot.running):
+        if not 0 < snapshot.xmin <= snapshot.xmax < 2**63 or not all(
+            snapshot.xmin <= x < snapshot.xmax for x in snapshot.running
+        ):
             raise InvalidInput(f"Not a feed position: {text[:100]!r}.")
         return snapshot
 

@@ -1,16 +1,18 @@
 """The relay: carries one owner's facts from the change log to JetStream, at least once.
 
-Of several instances one holds the lease. It never listens to Postgres: the owner nudges it after each commit, and it polls every second
-all the same, so a lost nudge costs a second and nothing else. A holder that was frozen and wakes up late publishes facts again, which
-JetStream's dedupe drops, and then finds that the lease is another's.
+Of several instances one holds the lease. It never listens to Postgres: the owner nudges it after each commit, and it polls every
+second all the same, so a lost nudge costs a second and nothing else. A holder that was frozen and wakes up late publishes facts
+again, which JetStream's dedupe drops, and then finds that the lease is another's.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
+import asyncpg
 import structlog
 
+from askbus.bus import faults
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
 from askbus.db.statements import Statement
@@ -33,7 +35,15 @@ class Relay:
     """
 
     def __init__(
-        self, owner: Service, facts: frozenset[str], pool: Pool, publish: Publish, *, holder: UUID, lease: float = 5, poll: float = 1
+        self,
+        owner: Service,
+        facts: frozenset[str],
+        pool: Pool,
+        publish: Publish,
+        *,
+        holder: UUID,
+        lease: float = 5,
+        poll: float = 1,
     ) -> None:
         self.owner = owner
         self.facts = sorted(facts)
@@ -61,7 +71,7 @@ class Relay:
                 try:
                     await self._hold_and_relay()
                 except Exception as error:  # noqa: BLE001  # whatever failed, the log still holds the facts: say so and try again
-                    log.warning("relay.failed", owner=self.owner, error=type(error).__name__, reason=str(error)[:200])
+                    log.warning("relay.failed", owner=self.owner, reason=faults.reason(error))
                     self.cursor = None
                     await asyncio.sleep(self.poll)
         finally:
@@ -105,5 +115,5 @@ class Relay:
         try:
             async with asyncio.timeout(2):
                 await RELEASE.run(self.pool, owner=self.owner, holder=self.holder, cursor=self.cursor)
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             log.info("relay.not_released", owner=self.owner, error=type(error).__name__)

@@ -1,7 +1,7 @@
 """The live tail of a gateway: one LISTEN connection, one reading connection, one cursor for all its clients.
 
-NOTIFY is a wake-up, never a carrier: it is empty, and a poll each second runs all the same. A dropped connection is made again with
-back-off, and the gap is read from the log.
+NOTIFY is a wake-up, never a carrier: it is empty, and a poll each second runs all the same. A dropped connection is made again
+with back-off, and the gap is read from the log.
 """
 
 import asyncio
@@ -20,13 +20,15 @@ log = structlog.get_logger()
 
 POSITION = Statement("askbus.feed", "sql/position.sql")
 CHANNEL = "askbus"
+FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
+"""Seconds before a lost LISTEN connection is made again."""
 Deliver = Callable[[Snapshot, Sequence[Change]], Awaitable[None]]
 
 
 class Tail:
     """Follows the log from the moment it starts. `deliver` gets each page of changes and the snapshot that the reader then has.
 
-    `url` must lead to the primary, directly: LISTEN does not work through a transaction pooler. `check` and `poll` are in seconds.
+    `url` must lead to the primary, directly: LISTEN does not work through a transaction pooler. `check` and `poll` in seconds.
     """
 
     def __init__(self, url: str, pool: Pool, deliver: Deliver, *, poll: float = 1, check: float = 5) -> None:
@@ -35,10 +37,11 @@ class Tail:
         self.deliver = deliver
         self.poll = poll
         self.check = check
-        self.epoch = ""
         self.cursor: Snapshot | None = None
         self.listening = False
         self.started = asyncio.Event()
+        """Set once LISTEN is active and the first position is read: before that no client is told anything (S3)."""
+        self._listened = asyncio.Event()
         self._nudged = asyncio.Event()
 
     async def run(self) -> None:
@@ -48,17 +51,17 @@ class Tail:
             tasks.create_task(self._follow(), name="feed.follow")
 
     async def _listen(self) -> None:
-        delay = 0.1
+        delay = FIRST_DELAY
         while True:
+            reason = "closed"
             try:
                 await self._listen_once()
-                delay = 0.1
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                log.warning("feed.listen_lost", error=type(error).__name__)
-            finally:
-                self.listening = False
+                reason = type(error).__name__
+            delay = FIRST_DELAY if self.listening else min(delay * 2, LONGEST_DELAY)
+            self.listening = False
+            log.warning("feed.listen_lost", reason=reason)
             await asyncio.sleep(delay * random.uniform(0.5, 1))  # noqa: S311  # jitter, no secret
-            delay = min(delay * 2, 5)
 
     async def _listen_once(self) -> None:
         connection = await asyncpg.connect(
@@ -69,6 +72,7 @@ class Tail:
             connection.add_termination_listener(lambda _connection: gone.set())
             await connection.add_listener(CHANNEL, lambda *_: self._nudged.set())
             self.listening = True
+            self._listened.set()
             self._nudged.set()
             while not gone.is_set():
                 await connection.fetchval("SELECT 1", timeout=self.check)
@@ -97,7 +101,8 @@ class Tail:
     async def _read(self) -> None:
         if self.cursor is None:
             position = await POSITION.one(self.pool)
-            self.epoch, self.cursor = position["epoch"], Snapshot.parse(position["cursor"])
+            self.cursor = Snapshot.parse(position["cursor"])
+            await self._listened.wait()
             self.started.set()
         self._nudged.clear()
         pages = changes_after(self.pool, str(self.cursor))

@@ -41,7 +41,14 @@ C = TypeVar("C", bound=Command[Any])
 R = TypeVar("R", bound=BaseModel)
 Probe = Callable[[], Awaitable[bool]]
 
-OUTAGES: tuple[type[Exception], ...] = (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError)
+OUTAGES: tuple[type[Exception], ...] = (
+    OSError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+)
 """What asyncpg raises while Postgres is away: no fault of the message in hand."""
 
 RETRY = 0.5

@@ -102,6 +102,7 @@ class Access:
 
     async def tokens(self, request: Request) -> Response:
         by = await self.gate.principal(request)
+        require_person(by)
         return present(TokenList(tokens=await reads.tokens_of(self.gate.pool, by)))
 
     async def create_token(self, request: Request) -> Response:

@@ -1,5 +1,6 @@
 """What every HTTP door needs: who is calling, what they sent, and how errors leave."""
 
+import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,13 +15,26 @@ from starlette.responses import Response
 
 from askbus.access import reads
 from askbus.access.model import Principal, PrincipalKind
+from askbus.bus import faults
 from askbus.bus.commands import Commands
 from askbus.db.pool import Pool
-from askbus.errors import AskbusError, Internal, InvalidInput, NotFound, PermissionDenied, TooLarge, Unauthenticated
+from askbus.errors import (
+    AskbusError,
+    Internal,
+    InvalidInput,
+    NotFound,
+    PermissionDenied,
+    TimedOut,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
+from askbus.runtime.service import OUTAGES
 
 log = structlog.get_logger()
 
 B = TypeVar("B", bound=BaseModel)
+R = TypeVar("R")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 LARGEST_BODY = 1 << 20
@@ -28,6 +42,7 @@ LARGEST_BODY = 1 << 20
 DEEPEST_JSON = 32
 """Levels of nesting in a request's JSON."""
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
@@ -38,13 +53,15 @@ class Gate:
         self.pool = pool
         self.commands = commands
         self.public_url = public_url.rstrip("/")
-        self.secure = urlsplit(public_url).scheme == "https"
-        port = urlsplit(public_url).port
+        url = urlsplit(public_url)
+        self.secure = url.scheme == "https" or url.hostname not in LOOPBACK
+        """Whether cookies are Secure: everywhere but on this machine itself (I1)."""
+        port = url.port
         self.cookie = f"askbus_session_{port}" if port else "askbus_session"
         """Browsers keep cookies by host and not by port: two instances on one host need two names."""
 
     async def principal(self, request: Request) -> Principal:
-        """Who is calling, with the rights that they have now. Raises Unauthenticated; PermissionDenied for a foreign page's request."""
+        """Who is calling, with the rights that they have now. Raises Unauthenticated, and PermissionDenied for foreign pages."""
         header = request.headers.get("authorization")
         if header is not None:
             scheme, _, token = header.partition(" ")
@@ -65,7 +82,7 @@ class Gate:
 def refuse_foreign_pages(request: Request) -> None:
     """Cross-site request forgery: a page of another origin may make a browser send its cookie, but cannot set these (I5).
 
-    Raises PermissionDenied where Origin is not this host, or where a changing request has neither a JSON body nor the header X-Askbus.
+    Raises PermissionDenied where Origin is not this host, or a changing request has neither a JSON body nor the header X-Askbus.
     """
     if request.method in SAFE_METHODS:
         return
@@ -79,14 +96,10 @@ def refuse_foreign_pages(request: Request) -> None:
 
 async def body(request: Request, model: type[B]) -> B:
     """The request's JSON as `model`. Raises TooLarge, or InvalidInput naming each field that is wrong."""
-    data = bytearray()
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > LARGEST_BODY:
-            raise TooLarge(f"A request's body has at most {LARGEST_BODY} bytes.")
-    _refuse_depth(data)
+    data = await _read(request)
+    refuse_hostile(data)
     try:
-        return model.model_validate_json(bytes(data) or b"{}")
+        return model.model_validate_json(data or b"{}")
     except ValidationError as error:
         raise invalid(error) from None
 
@@ -110,18 +123,39 @@ def invalid(error: ValidationError) -> InvalidInput:
     return InvalidInput("; ".join(words[:5]), {"errors": problems[:50]})
 
 
-_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+async def _read(request: Request) -> bytes:
+    too_large = TooLarge(f"A request's body has at most {LARGEST_BODY} bytes.")
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > LARGEST_BODY:
+        raise too_large
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > LARGEST_BODY:
+            raise too_large
+    return bytes(data)
 
 
-def _refuse_depth(data: bytes | bytearray) -> None:
-    """Before parsing: a parser that recurses would be the wrong place to find out."""
+_TEXTS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+"""A JSON text, or what is left of one that does not end: possessive, so that no input makes it go back over what it has read."""
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
+_BRACES = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def refuse_hostile(data: bytes) -> None:
+    """Before parsing, in time that grows with the size alone. Raises InvalidInput for what is nested too deep for a parser that
+    recurses, and for U+0000, which Postgres stores in no text."""
+    if b"\\u0000" in data and _NUL.search(data):
+        raise InvalidInput("No text may contain the character U+0000.")
     if data.count(b"[") + data.count(b"{") <= DEEPEST_JSON:
         return
-    depth = 0
-    for sign in re.findall(rb"[\[{\]}]", _TEXTS.sub(b"", data)):
-        depth += 1 if sign in b"[{" else -1
-        if depth > DEEPEST_JSON:
-            raise InvalidInput(f"JSON may be nested {DEEPEST_JSON} levels deep.")
+    brackets = _TEXTS.sub(b"", data).translate(_BRACES, _NO_BRACKETS)
+    for _level in range(DEEPEST_JSON):
+        brackets = brackets.replace(b"[]", b"")  # the innermost level
+        if not brackets:
+            return
+    raise InvalidInput(f"The body is no JSON, or is nested more than {DEEPEST_JSON} levels deep.")
 
 
 def path_id(request: Request, name: str = "id") -> UUID:
@@ -164,13 +198,41 @@ def guarded(endpoint: Endpoint) -> Endpoint:
     async def guard(request: Request) -> Response:
         try:
             return await endpoint(request)
-        except AskbusError as error:
-            return refusal(error)
         except Exception as error:  # noqa: BLE001  # the last resort of this door
-            log.error("http.failed", method=request.method, route=request.scope["route"].path, exc_info=error)
-            return refusal(Internal.hidden())
+            return refusal_of(error, request)
 
     return guard
+
+
+def refusal_of(error: Exception, request: Request) -> Response:
+    """The response to what an endpoint raised: ours as it is, an outage as such, anything else logged and told to nobody."""
+    if isinstance(error, AskbusError):
+        return refusal(error)
+    route = request.scope["route"].path
+    if isinstance(error, OUTAGES) and not isinstance(error, ValueError):
+        log.warning("http.outage", method=request.method, route=route, error=type(error).__name__)
+        return refusal(Unavailable("The database is not reachable right now. Try again."))
+    log.error("http.failed", method=request.method, route=route, error=faults.kind(error), frames=faults.stack(error))
+    return refusal(Internal.hidden())
+
+
+async def while_connected(request: Request, work: Awaitable[R]) -> R:
+    """The result of long `work`, which is given up when the client goes away. The request's body must have been read."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise TimedOut("The client went away.")
+        return task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def require_person(principal: Principal) -> None:

@@ -1,15 +1,17 @@
 """/v1/questions."""
 
-from typing import Annotated
+from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from askbus.access import reads as access
 from askbus.access.model import Principal
 from askbus.db.ids import new_id
+from askbus.errors import Unauthenticated
 from askbus.questions import reads
 from askbus.questions.model import (
     LONGEST_WAIT,
@@ -22,9 +24,9 @@ from askbus.questions.model import (
     Question,
     QuestionDetail,
     QuestionFilter,
-    Text,
+    Remark,
 )
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, query
+from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, query, while_connected
 from askbus_gateway.sse.waits import Waits
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT)]
@@ -49,15 +51,25 @@ class AnswerBody(_Body):
 
 
 class DeclineBody(_Body):
-    reason: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)] | None = None
+    reason: Remark | None = None
 
 
 class AskBackBody(_Body):
-    text: Text
+    text: Annotated[Remark, Field(min_length=1)]
 
 
 class NoBody(_Body):
     """Nothing needs saying."""
+
+
+class Asked(QuestionDetail):
+    """A question as an asker gets it. `status` is `pending` until there is an outcome, then that (Q2)."""
+
+    status: str
+
+    @classmethod
+    def of(cls, question: QuestionDetail) -> Self:
+        return cls(status=question.state.value if question.settled else "pending", **dict(question))
 
 
 class Questions:
@@ -94,22 +106,34 @@ class Questions:
         question_id = key if "idempotency-key" in request.headers else new_id()
         ask = Ask.model_validate(said.model_dump(exclude={"wait_seconds"}, exclude_unset=True))
         question = await self.gate.commands.ask(AskQuestion(command_id=key, by=by, question_id=question_id, ask=ask))
-        detail = await self._settled(by, question.id, said.wait_seconds)
-        return present(detail, 201 if question.id == question_id else 200)
+        detail = await self._settled(request, by, question.id, said.wait_seconds)
+        return present(Asked.of(detail), 201 if question.id == question_id else 200)
 
     async def get(self, request: Request) -> Response:
         by = await self.gate.principal(request)
-        return present(await self._settled(by, path_id(request), query(request, WaitQuery).wait))
+        seconds = query(request, WaitQuery).wait
+        await body(request, NoBody)
+        return present(Asked.of(await self._settled(request, by, path_id(request), seconds)))
 
-    async def _settled(self, by: Principal, question_id: UUID, seconds: float) -> QuestionDetail:
-        """The question once it is settled or noted anew, or as it stands after `seconds`. Waiting holds a future and nothing else."""
-        return await self.waits.until(
+    async def _settled(self, request: Request, by: Principal, question_id: UUID, seconds: float) -> QuestionDetail:
+        """The question once it is settled, or as it stands after `seconds`. Waiting holds a future and nothing else."""
+        if seconds == 0:
+            return await reads.get(self.gate.pool, by, question_id)
+
+        async def read() -> QuestionDetail:
+            now = await access.refreshed(self.gate.pool, by)
+            if now is None:
+                raise Unauthenticated("This session or token ended while it waited.")
+            return await reads.get(self.gate.pool, now, question_id)
+
+        wait = self.waits.until(
             question_id,
-            lambda: reads.get(self.gate.pool, by, question_id),
+            read,
             done=lambda question: question.settled,
             seconds=seconds,
             ends=lambda question: question.expires_at,
         )
+        return await while_connected(request, wait)
 
     async def answer(self, request: Request) -> Response:
         by = await self.gate.principal(request)

@@ -7,9 +7,10 @@ from typing import Any
 import structlog
 from starlette.requests import Request
 
-from askbus.errors import AskbusError, InvalidInput
+from askbus.errors import InvalidInput
 from askbus.runtime.health import Receive, Send
-from askbus_gateway.http.gate import Gate, refusal
+from askbus.runtime.service import OUTAGES
+from askbus_gateway.http.gate import Gate, refusal_of
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.rules import RULES
 from askbus_gateway.sse.stream import Stream
@@ -39,21 +40,29 @@ class Events:
         try:
             principal = await self.gate.principal(request)
             entities = _entities(request)
-        except AskbusError as error:
-            await refusal(error)(scope, receive, send)  # type: ignore[arg-type]
+        except Exception as error:  # noqa: BLE001  # the last resort of this door
+            await refusal_of(error, request)(scope, receive, send)  # type: ignore[arg-type]
             return
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        if scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await send({"type": "http.response.body", "body": f"retry: {RETRY}\n\n".encode(), "more_body": True})
         last_id = request.headers.get("last-event-id") or request.query_params.get("after")
-        stream = Stream(principal, entities, scope.get("askbus.abort", _nothing))
+        await self._serve(Stream(principal, entities, scope.get("askbus.abort", _nothing)), last_id, receive, send)
+
+    async def _serve(self, stream: Stream, last_id: str | None, receive: Receive, send: Send) -> None:
+        gone = asyncio.create_task(_gone(receive, stream))
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            stream.write(f"retry: {RETRY}\n\n".encode())
-            gone = asyncio.create_task(_gone(receive, stream))
             try:
                 await self.hub.join(stream, last_id)
-                await self._send(stream, send)
-            finally:
-                gone.cancel()
+            except OUTAGES as error:
+                # Ended rather than refused: a browser that is answered with an error does not come back.
+                log.warning("stream.not_joined", error=type(error).__name__)
+                stream.end()
+            await self._send(stream, send)
         finally:
+            gone.cancel()
             self.hub.leave(stream)
 
     async def _send(self, stream: Stream, send: Send) -> None:

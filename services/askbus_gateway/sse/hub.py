@@ -8,14 +8,13 @@ from uuid import UUID
 import structlog
 
 from askbus.access import reads
-from askbus.access.model import Principal
 from askbus.db.pool import Pool
 from askbus.db.statements import Statement
 from askbus.errors import AskbusError, InvalidInput
 from askbus.feed.model import Change, EventId, Snapshot
 from askbus.feed.reader import changes_after
 from askbus.feed.tail import POSITION, Tail
-from askbus_gateway.sse.rules import RULES
+from askbus_gateway.sse.rules import RULES, followed
 from askbus_gateway.sse.stream import Stream, frame, shown
 from askbus_gateway.sse.waits import Waits
 
@@ -43,6 +42,7 @@ class Hub:
         self.tail = Tail(url, pool, self.deliver)
         self._streams: defaultdict[UUID, set[Stream]] = defaultdict(set)
         self._listeners: set[Listener] = set()
+        self._draining = False
 
     def __len__(self) -> int:
         return sum(len(streams) for streams in self._streams.values())
@@ -77,7 +77,7 @@ class Hub:
                 await asyncio.sleep(0)
 
     async def _apply_rights(self, workspace_id: UUID, news: Sequence[Change]) -> None:
-        """Closes the streams of credentials that ended, and gives those whose membership changed their new rights and a fresh state."""
+        """Closes the streams of credentials that ended; those whose membership changed get their new rights and a fresh state."""
         ended = {change.entity_id for change in news if change.entity in {"session", "token"}}
         moved = {change.user_id for change in news if change.entity == "membership"}
         if not ended and not moved:
@@ -98,11 +98,12 @@ class Hub:
             self._end(stream, "access")
 
     def _end(self, stream: Stream, reason: str) -> None:
-        stream.write(frame("end", {"reason": reason}))
+        stream.write_whole(frame("end", {"reason": reason}))
         stream.end()
 
     def end_all(self) -> None:
         """The process drains: every stream ends, and its client comes back to another."""
+        self._draining = True
         for streams in self._streams.values():
             for stream in streams:
                 stream.end()
@@ -113,6 +114,9 @@ class Hub:
         Registered first and read after, so that nothing falls between; what comes meanwhile is kept aside and follows.
         """
         await self.tail.started.wait()
+        if self._draining:
+            stream.end()
+            return
         self._streams[stream.principal.workspace_id].add(stream)
         async with stream.turn:
             if not last_event_id:
@@ -126,38 +130,49 @@ class Hub:
 
     def leave(self, stream: Stream) -> None:
         """Frees all that the stream held."""
+        stream.forget()
         streams = self._streams[stream.principal.workspace_id]
         streams.discard(stream)
         if not streams:
             del self._streams[stream.principal.workspace_id]
 
-    async def _refresh(self, stream: Stream) -> Principal | None:
-        """The principal with the rights that it has now; where it ended, so does the stream."""
-        principal = await reads.refreshed(self.pool, stream.principal)
-        if principal is None:
+    async def _refresh(self, stream: Stream) -> bool:
+        """Gives the stream the rights that its principal has now; where that ended, so does the stream."""
+        standing = await reads.standing(self.pool, stream.principal)
+        if standing is None:
             self._end(stream, "ended")
-        else:
-            stream.principal = principal
-        return principal
+            return False
+        projects = await reads.projects_of(self.pool, standing.principal)
+        stream.act_for(standing.principal, frozenset(project.id for project in projects))
+        stream.expires_in(standing.seconds_left, lambda: self._end(stream, "ended"))
+        return True
 
     async def _send_state(self, stream: Stream, reset: str | None) -> None:
-        """The projects that the client sees and what is going on in them, read in one snapshot: what comes after it follows."""
-        principal = await self._refresh(stream)
-        if principal is None:
-            return
-        row = await STATE.one(
-            self.pool,
-            user_id=principal.user_id,
-            workspace_id=principal.workspace_id,
-            projects=None if principal.projects is None else list(principal.projects),
-            entities=None if stream.entities is None else sorted(stream.entities),
-        )
+        """What is going on in the projects that the client sees, read in one snapshot: what comes after it follows.
+
+        The rights are read last, so that they are never older than the state: a change of them that it does not cover follows.
+        """
+        while True:
+            by = stream.principal
+            follows = followed(by, stream.entities)
+            row = await STATE.one(
+                self.pool,
+                user_id=by.user_id,
+                workspace_id=by.workspace_id,
+                token_id=by.token_id,
+                projects=None if by.projects is None else list(by.projects),
+                entities=sorted(follows),
+            )
+            if not await self._refresh(stream):
+                return
+            if stream.follows == follows:
+                break
         snapshot = Snapshot.parse(row["cursor"])
-        stream.see_projects(frozenset(row["projects"]))
         if reset is not None:
-            stream.write(frame("reset", {"reason": reset}))
-        state = {"entities": row["entities"], "counts": {"open": row["open"], "for_me": row["for_me"]}}
-        stream.write(frame("state", state, str(EventId(row["epoch"], snapshot))))
+            stream.drop_unsent()
+            stream.write_whole(frame("reset", {"reason": reset}))
+        counts = {"open": row["open"], "for_me": row["for_me"]} if "question" in follows else None
+        stream.write_whole(frame("state", {"entities": row["entities"], "counts": counts}, str(EventId(row["epoch"], snapshot))))
         stream.begin(row["epoch"], snapshot)
 
     async def _replay(self, stream: Stream, last_event_id: str) -> None:
@@ -167,22 +182,23 @@ class Hub:
         upto = Snapshot.parse(position["cursor"])
         if wanted.epoch != position["epoch"]:
             raise Reset("another epoch")
-        if wanted.snapshot.xmin <= position["pruned"]:
-            raise Reset("older than what the log keeps")
         if wanted.snapshot.xmax > upto.xmax:
             raise Reset("ahead of the log")
-        principal = await self._refresh(stream)
-        if principal is None:
+        if not await self._refresh(stream):
             return
-        stream.see_projects(frozenset(project.id for project in await reads.projects_of(self.pool, principal)))
         missed: list[Change] = []
-        async for _cursor, changes in changes_after(self.pool, str(wanted.snapshot), upto=str(upto)):
+        workspace_id = stream.principal.workspace_id
+        async for _cursor, changes in changes_after(self.pool, str(wanted.snapshot), upto=str(upto), workspace_id=workspace_id):
             missed += changes
             if len(missed) > LONGEST_REPLAY:
                 raise Reset("too much was missed")
+        # Asked for last: what is pruned while this reads would be missing from it.
+        if wanted.snapshot.xmin <= (await POSITION.one(self.pool))["pruned"]:
+            raise Reset("older than what the log keeps")
         if any(change.entity == "membership" and change.user_id == stream.principal.user_id for change in missed):
             raise Reset("rights changed meanwhile")
         news = [shown(change) for change in missed if stream.wants(change)]
-        if news:
-            stream.write(frame("changes", news, str(EventId(wanted.epoch, upto))))
+        # Without news the client moves on too (an id without data fires nothing), or its next replay would begin here again.
+        reached = str(EventId(wanted.epoch, upto))
+        stream.write_whole(frame("changes", news, reached) if news else f"id: {reached}\n\n".encode())
         stream.begin(wanted.epoch, upto)

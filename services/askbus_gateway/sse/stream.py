@@ -1,4 +1,4 @@
-"""One client's stream: what it may still be sent, in order, each change once, and never more than a bounded amount of it at once."""
+"""One client's stream: what it may still be sent, in order, each change once, and only a bounded amount of it held."""
 
 import asyncio
 import json
@@ -8,10 +8,11 @@ from uuid import UUID
 
 from askbus.access.model import Principal
 from askbus.feed.model import Change, EventId, Snapshot
-from askbus_gateway.sse.rules import Viewer, visible
+from askbus_gateway.sse.rules import Viewer, everywhere, followed, visible
 
-MOST_BUFFERED = 128 * 1024
-"""Bytes held for a client that does not read; past it the connection is cut and the client comes back with its last id."""
+MOST_BUFFERED = 64 * 1024
+"""Bytes of live events held here for a client that does not read, beside what the transport holds (as much again). Past it the
+connection is cut, and the client comes back with its last id. A state or a replay is one whole and not counted."""
 
 
 def frame(event: str, data: object, event_id: str | None = None) -> bytes:
@@ -42,7 +43,9 @@ class Stream:
     def __init__(self, principal: Principal, entities: frozenset[str] | None, abort: Callable[[], None]) -> None:
         self.principal = principal
         self.entities = entities
-        self.viewer = Viewer(principal.user_id, principal.workspace_id, frozenset())
+        self.viewer = Viewer(principal.user_id, principal.workspace_id)
+        self.follows: frozenset[str] = frozenset()
+        """The entities that it shows: those wanted, as far as the principal may follow them."""
         self.epoch = ""
         self.seen: Snapshot | None = None
         """What the client has: set once its state or replay was written; until then batches are kept aside."""
@@ -54,6 +57,25 @@ class Stream:
         self._buffer: deque[bytes] = deque()
         self._buffered = 0
         self._more = asyncio.Event()
+        self._expiry: asyncio.TimerHandle | None = None
+
+    def act_for(self, principal: Principal, projects: frozenset[UUID]) -> None:
+        """The rights that count from now on."""
+        self.principal = principal
+        self.follows = followed(principal, self.entities)
+        self.viewer.projects = projects
+        self.viewer.everywhere = everywhere(principal)
+
+    def expires_in(self, seconds: float | None, end: Callable[[], None]) -> None:
+        """Calls `end` when the session or token is over: no change of a row announces that. None: it has no end."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expiry = None if seconds is None else asyncio.get_running_loop().call_later(max(seconds, 0), end)
+
+    def forget(self) -> None:
+        """The connection is over: nothing refers to this stream any more."""
+        self.expires_in(None, self.end)
+        self._aside.clear()
 
     def offer(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
         """A batch of the feed, in order. Changes that the client has already (from a gateway that was ahead) are dropped."""
@@ -65,7 +87,7 @@ class Stream:
             self.write(frame("changes", news, str(EventId(self.epoch, snapshot))))
 
     def wants(self, change: Change) -> bool:
-        return (self.entities is None or change.entity in self.entities) and visible(change, self.viewer)
+        return change.entity in self.follows and visible(change, self.viewer)
 
     def begin(self, epoch: str, seen: Snapshot) -> None:
         """The client now has everything up to `seen`: what came meanwhile follows."""
@@ -78,19 +100,28 @@ class Stream:
         """Until `begin` is called again, batches are kept aside: the client is about to get a fresh state."""
         self.seen = None
 
-    def see_projects(self, projects: frozenset[UUID]) -> None:
-        self.viewer.projects = projects
-
     def write(self, data: bytes) -> None:
-        """Queues bytes for the client. One that stopped reading is cut off: it comes back with its last id."""
-        if self.ended:
-            return
-        self._buffer.append(data)
+        """Queues a live event. A client that stopped reading is cut off: it comes back with its last id."""
         self._buffered += len(data)
-        if self._buffered > MOST_BUFFERED and len(self._buffer) > 1:
+        if self._buffered > MOST_BUFFERED and self._buffer:
             self.end()
             self._abort()
-        self._more.set()
+            return
+        self._queue(data)
+
+    def write_whole(self, data: bytes) -> None:
+        """Queues what brings the client up to date, however large it is."""
+        self._queue(data)
+
+    def _queue(self, data: bytes) -> None:
+        if not self.ended:
+            self._buffer.append(data)
+            self._more.set()
+
+    def drop_unsent(self) -> None:
+        """What was not sent yet is out of date: a fresh state follows."""
+        self._buffer.clear()
+        self._buffered = 0
 
     def end(self) -> None:
         """Nothing more is written; what is queued still goes out."""

@@ -11,6 +11,9 @@ from askbus.feed.model import Change
 
 T = TypeVar("T")
 
+FIRST_LATE = 0.05
+"""Seconds that clocks may differ before a wait that passed its end begins to double its pauses."""
+
 
 class Waits:
     """Who waits for which entity in this process. The hub wakes them with every change of it."""
@@ -46,12 +49,13 @@ class Waits:
         seconds: float,
         ends: Callable[[T], datetime],
     ) -> T:
-        """What `read` returns once it is `done`, or after `seconds`. `ends` is when it changes by time alone, which no change announces.
+        """What `read` returns once it is `done`, or after `seconds`. `ends`: when it changes by time alone, unannounced.
 
         The wait is registered before the first read, so that nothing falls between the two. Raises what `read` raises.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
+        late = FIRST_LATE
         while True:
             moved: asyncio.Future[None] = loop.create_future()
             self._waiting[entity_id].add(moved)
@@ -60,8 +64,11 @@ class Waits:
                 left = deadline - loop.time()
                 if done(found) or left <= 0 or self._stopping:
                     return found
-                until_end = (ends(found) - datetime.now(UTC)).total_seconds()
-                await asyncio.wait({moved}, timeout=min(left, max(until_end, 0) + 0.05))
+                until_end = (ends(found) - datetime.now(UTC)).total_seconds() + FIRST_LATE
+                if until_end <= 0:
+                    # The database's clock is behind this one. Its sweep announces the end; this only asks now and then.
+                    until_end, late = late, late * 2
+                await asyncio.wait({moved}, timeout=min(left, until_end))
             finally:
                 self._forget(entity_id, moved)
 

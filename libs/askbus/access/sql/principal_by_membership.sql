@@ -1,5 +1,6 @@
 -- Whether a principal that was authenticated before is still who it was: same session or token, role as it is now. No row: it ended.
-SELECT m.user_id, m.workspace_id, m.role, m.demo, w.demo_chat, t.scopes, t.projects
+SELECT m.user_id, m.workspace_id, m.role, m.demo, w.demo_chat, t.scopes, t.projects,
+       extract(epoch FROM coalesce(t.expires_at, s.expires_at) - now())::float8 AS seconds_left
   FROM memberships m
   JOIN workspaces w ON w.id = m.workspace_id
   LEFT JOIN tokens t ON t.id = :id AND t.user_id = m.user_id AND t.workspace_id = m.workspace_id

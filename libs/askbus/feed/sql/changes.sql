@@ -11,6 +11,7 @@ SELECT s.upto::text AS cursor,
    AND NOT pg_visible_in_snapshot(c.xid, :after::text::pg_snapshot)
    AND pg_visible_in_snapshot(c.xid, s.upto)
    AND c.seq > :after_seq::bigint
+   AND (:workspace_id::uuid IS NULL OR c.workspace_id = :workspace_id)
    AND (:facts::text[] IS NULL OR c.fact = ANY (:facts::text[]))
  ORDER BY c.seq
  LIMIT :page::int

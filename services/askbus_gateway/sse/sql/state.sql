@@ -1,10 +1,11 @@
--- What is going on for a user now, by id and state, with the projects that they see: all read in one snapshot, which comes with it.
+-- What is going on for a user now, by id and state, in the projects that they see: all read in one snapshot, which comes with it.
 WITH mine AS MATERIALIZED (
     SELECT a.project_id FROM project_access a
      WHERE a.user_id = :user_id AND a.workspace_id = :workspace_id
        AND (:projects::uuid[] IS NULL OR a.project_id = ANY (:projects::uuid[]))),
 open_questions AS MATERIALIZED (
-    SELECT q.id, q.project_id, q.assignee_id, v.may_answer
+    SELECT q.id, q.project_id, q.assignee_id,
+           v.may_answer AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id) AS may_answer
       FROM questions q
       JOIN mine USING (project_id)
       JOIN question_viewers v ON v.question_id = q.id AND v.user_id = :user_id
@@ -21,9 +22,8 @@ entities AS (
      WHERE t.user_id = :user_id AND t.state IN ('queued', 'running', 'waiting'))
 SELECT pg_current_snapshot()::text AS cursor,
        (SELECT epoch FROM feed) AS epoch,
-       ARRAY(SELECT project_id FROM mine) AS projects,
        (SELECT coalesce(jsonb_agg(jsonb_build_object('entity', entity, 'id', id, 'op', 'upsert', 'status', status, 'project', project_id,
                                                      'assignee', assignee_id) ORDER BY entity, id), '[]')
-          FROM entities WHERE :entities::text[] IS NULL OR entity = ANY (:entities::text[])) AS entities,
+          FROM entities WHERE entity = ANY (:entities::text[])) AS entities,
        (SELECT count(*)::int FROM open_questions) AS open,
        (SELECT count(*)::int FROM open_questions WHERE may_answer) AS for_me
