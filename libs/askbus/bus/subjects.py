@@ -19,6 +19,8 @@ ALL_STOPS = "sig.stop.*"
 ALL_DEAD = "dlq.*"
 AUTH_CALLOUT = "$SYS.REQ.USER.AUTH"
 """The server asks whether a stranger may connect (NATS, ADR-26)."""
+AUTH_CALLOUT_REPLY = "$SYS._INBOX.*.*"
+"""Where it wants to be answered: an inbox of its own (nats-server, `newRespInbox`)."""
 
 
 def command(owner: Service, verb: str) -> str:
