@@ -45,7 +45,7 @@ class Records:
         self.policy = policy
         self._read_timeout = read_timeout
         self._write_timeout = write_timeout
-        self._fresh_for = fresh_for
+        self.fresh_for = fresh_for
         self._schema: Schema | None = None
         self._looked = 0.0
         self._lock = asyncio.Lock()
@@ -58,14 +58,14 @@ class Records:
 
         Raises Unavailable when the database cannot be reached.
         """
-        if not look and self._schema is not None and time.monotonic() - self._looked < self._fresh_for:
+        if not look and self._schema is not None and time.monotonic() - self._looked < self.fresh_for:
             return self._schema
         if connection is not None:
             return await self._look(connection)
         async with self._lock:
-            if not look and self._schema is not None and time.monotonic() - self._looked < self._fresh_for:
+            if not look and self._schema is not None and time.monotonic() - self._looked < self.fresh_for:
                 return self._schema
-            async with self._connection(readonly=True) as own:
+            async with self.reading() as own:
                 return await self._look(own)
 
     async def _look(self, connection: AsyncConnection) -> Schema:

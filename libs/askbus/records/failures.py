@@ -61,13 +61,11 @@ def read_failure(error: DBAPIError) -> AskbusError:
         return TimedOut("The database did not answer in time. Narrow the filter, or ask for less at once.")
     if is_passing(error):
         return unavailable(error)
-    if state[:2] == "22" and server is not None:
-        return InvalidInput(f"The database refused a value: {server.args[0]}.", {"sqlstate": state})
     if state == "42501":
-        return Unavailable(
-            "askbus's database user lacks a right to read this; whoever runs askbus can grant it.", {"sqlstate": state}
-        )
-    return Internal("The database could not run this read.", {"sqlstate": state})
+        return Unavailable("askbus's database user may not read this; whoever runs askbus can grant it.", {"sqlstate": state})
+    if state == "42601" or server is None:
+        return Internal("The database could not run this read.", {"sqlstate": state})
+    return InvalidInput(f"The database refused this read: {server.args[0]}.", {"sqlstate": state})
 
 
 def write_failure(error: DBAPIError) -> str:

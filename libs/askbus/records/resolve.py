@@ -19,6 +19,7 @@ from askbus.records.values import Unsuitable, check_text, from_text
 
 MOST_CANDIDATES = 20
 MOST_NEAR = 5
+MOST_PIECES = 30
 ALIKE = 0.3
 """The share of common trigrams from which names count as alike: pg_trgm's own default."""
 SURE, READ_ALIKE, LOOKS_ALIKE = 0, 3, 4
@@ -99,14 +100,28 @@ class _Search:
 
     def alike(self) -> Select[*tuple[Any, ...]]:
         """Records with similar names: by pg_trgm, else by how many pieces of the name they hold."""
+        rows = self._rows()
+        width = len(rows.selected_columns)
+        skeletons = [one.label(f"s{place}") for place, one in enumerate(self.skeletons)]
+        # OFFSET keeps Postgres from folding the subquery away and computing each skeleton once for every mention of it.
+        named = rows.add_columns(*skeletons).offset(0).subquery("named")
+        columns = list(named.c)
+        score = self._score(columns[width:])
+        limit = MOST_NEAR if self.abilities.trigrams is not None else MOST_NEAR * 10
+        return select(*columns[:width]).where(score >= self._enough()).order_by(score.desc(), *columns[:width]).limit(limit)
+
+    def _score(self, skeletons: Sequence[ColumnElement[Any]]) -> ColumnElement[Any]:
         if self.abilities.trigrams is not None:
             similarity = getattr(func, self.abilities.trigrams).similarity
-            score = func.greatest(*(similarity(one, self.asked) for one in self.skeletons))
-            return self._rows().where(score >= ALIKE).order_by(score.desc(), *self._key()).limit(MOST_NEAR)
-        pieces = sorted(_trigrams(skeleton(self.text)))[:30]
-        held = [sum(case((func.strpos(one, piece.strip()) > 0, 1), else_=0) for piece in pieces) for one in self.skeletons]
-        score = func.greatest(*held)
-        return self._rows().where(score >= len(pieces) * ALIKE).order_by(score.desc(), *self._key()).limit(MOST_NEAR * 10)
+            return func.greatest(*(similarity(one, self.asked) for one in skeletons))
+        held = [sum(case((func.strpos(one, piece) > 0, 1), else_=0) for piece in self._pieces()) for one in skeletons]
+        return func.greatest(*held)
+
+    def _enough(self) -> float:
+        return ALIKE if self.abilities.trigrams is not None else len(self._pieces()) * ALIKE
+
+    def _pieces(self) -> list[str]:
+        return [piece.strip() for piece in sorted(_trigrams(skeleton(self.text)))[:MOST_PIECES]]
 
     def ranked(self, rows: Sequence[tuple[str | None, ...]]) -> list[Found]:
         """The rows as candidates, those that differ least first."""

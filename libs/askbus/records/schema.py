@@ -224,8 +224,12 @@ def refusal(what: str, name: str, permitted: Iterable[str], *, denied: bool) -> 
 
 
 def nearest(name: str, names: list[str], most: int = 8) -> list[str]:
-    """The names most like `name`; when none is alike, the first ones."""
-    lowered = {candidate.lower(): candidate for candidate in reversed(names)}
-    close = difflib.get_close_matches(name.lower(), lowered, n=most, cutoff=0.5)
-    within = [low for low in lowered if name.lower() and (name.lower() in low or low in name.lower()) and low not in close]
-    return [lowered[low] for low in (*close, *within)][:most] or names[:most]
+    """The names most like `name`, the nearest first."""
+    asked = name.lower()
+
+    def likeness(candidate: str) -> float:
+        lowered = candidate.lower()
+        holds = bool(asked) and (asked in lowered or lowered in asked)
+        return difflib.SequenceMatcher(None, asked, lowered).ratio() + (0.5 if holds else 0)
+
+    return sorted(names, key=likeness, reverse=True)[:most]

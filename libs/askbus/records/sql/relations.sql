@@ -45,8 +45,8 @@ SELECT jsonb_build_object(
     'visible', pg_catalog.pg_table_is_visible(r.oid),
     'relkind', r.relkind::text,
     'comment', coalesce(pg_catalog.obj_description(r.oid, 'pg_class'), ''),
-    'insertable', pg_catalog.pg_relation_is_updatable(r.oid, true) & 8 = 8,
-    'updatable', pg_catalog.pg_relation_is_updatable(r.oid, true) & 4 = 4,
+    'insertable', pg_catalog.pg_relation_is_updatable(r.oid, true) & 8 = 8 AND has_any_column_privilege(r.oid, 'INSERT'),
+    'updatable', pg_catalog.pg_relation_is_updatable(r.oid, true) & 4 = 4 AND has_any_column_privilege(r.oid, 'UPDATE'),
     'columns', (
         SELECT jsonb_agg(jsonb_build_object(
             'name', a.attname,
