@@ -51,11 +51,13 @@ class Running:
         self.turn_id = turn_id
         self.cut: Cut | None = None
         self.task: asyncio.Task[BaseModel] | None = None
+        self.told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def end(self, why: Cut) -> None:
         """Tells the tool to stop; the first reason counts."""
         if self.cut is None and not (self.task is not None and self.task.done()):
             self.cut = why
+            self.told.set_result(None)
             if self.task is not None:
                 self.task.cancel()
 
@@ -172,7 +174,8 @@ class Runner:
 
     async def _until_done(self, run: StartedRun, running: Running, task: "asyncio.Task[BaseModel]") -> None:
         """Returns when the tool is done, and soon after it was told to end, whether it obeys or not."""
-        await asyncio.wait({task}, timeout=self.settings.tool_seconds)
+        ends: set[asyncio.Future[Any]] = {task, running.told}
+        await asyncio.wait(ends, timeout=self.settings.tool_seconds, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             running.end(Cut.TIMED_OUT)
             await asyncio.wait({task}, timeout=LETTING_GO)
