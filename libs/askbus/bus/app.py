@@ -24,7 +24,7 @@ from pydantic import BaseModel, ValidationError
 
 from askbus.bus import faults, subjects
 from askbus.bus.accounts import VERBS
-from askbus.bus.connection import Connection
+from askbus.bus.connection import Connection, settle
 from askbus.bus.envelope import Command, Reply, Service
 from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut
 from askbus.runtime import telemetry
@@ -59,6 +59,11 @@ class Broker(NatsBroker):
     async def _connect(self) -> Client:
         self.config.connect(self._nc)
         return self._nc
+
+    async def start(self) -> None:
+        """Returns once the server knows what is answered here: from then on nobody is told that no owner is running."""
+        await super().start()
+        await settle(self._nc)
 
     async def stop(
         self,

@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from askbus.bus import faults, subjects
 from askbus.bus.accounts import ACCOUNT, Permissions, agent_permissions
-from askbus.bus.connection import Connection
+from askbus.bus.connection import Connection, settle
 
 log = structlog.get_logger()
 
@@ -72,6 +72,7 @@ class Callout:
 
     async def start(self) -> None:
         self._subscription = await self._nc.subscribe(subjects.AUTH_CALLOUT, queue="callout", cb=self._on_request)
+        await settle(self._nc)
 
     async def stop(self) -> None:
         """Answers what was asked, then no more."""

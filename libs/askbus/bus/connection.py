@@ -1,8 +1,10 @@
 """The one NATS connection of a process: it never gives up, never floods the log, and says when it has come back."""
 
+import contextlib
 from collections.abc import Callable
 from ssl import SSLContext
 
+import nats.errors
 import structlog
 from nats.aio.client import Client
 
@@ -13,6 +15,7 @@ log = structlog.get_logger()
 RECONNECT_WAIT = 0.25
 PING_EVERY = 10
 LOST_PINGS = 2
+FLUSH = 5
 BUFFER = 8 << 20
 """Bytes that may wait to be sent while the server is away; beyond it publishing raises."""
 
@@ -29,6 +32,12 @@ class Connection(Client):
     def alive(self) -> bool:
         """False once the client is closed for good: the process must be started anew."""
         return not self.is_closed
+
+
+async def settle(nc: Connection) -> None:
+    """Returns once the server has seen all that was sent, subscriptions above all; a lost connection sends them when it is back."""
+    with contextlib.suppress(nats.errors.Error):
+        await nc.flush(timeout=FLUSH)
 
 
 async def connect(

@@ -5,11 +5,12 @@ update changes it. A service does not start on a bus that is not as it should be
 """
 
 import asyncio
+from dataclasses import fields
 
 import nats.errors
 import structlog
 from nats.js import JetStreamManager
-from nats.js.api import Base, ConsumerConfig, StreamConfig
+from nats.js.api import ConsumerConfig, StreamConfig
 from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
 from askbus.bus import faults
@@ -23,6 +24,8 @@ LOOK_AGAIN = 0.5
 """Seconds between two looks for what is missing."""
 
 REPLICAS = "num_replicas"
+
+Config = StreamConfig | ConsumerConfig
 
 
 class Drift(Exception):
@@ -122,17 +125,20 @@ async def _make_consumer(jsm: JetStreamManager, wanted: ConsumerConfig, *, updat
     return []
 
 
-def differences(what: str, wanted: Base, found: Base, *, ignore: frozenset[str] = frozenset()) -> list[str]:
-    """In what the server's configuration differs from ours, a readable line for each field that we set."""
-    ours, theirs = wanted.as_dict(), found.as_dict()
+def differences(what: str, wanted: Config, found: Config, *, ignore: frozenset[str] = frozenset()) -> list[str]:
+    """In what the server's configuration differs from ours, a readable line for each field that we set. Times are in seconds."""
     lines = []
-    for field, value in ours.items():
-        there = theirs.get(field)
-        if isinstance(value, list) and isinstance(there, list):
-            value, there = sorted(map(str, value)), sorted(map(str, there))  # noqa: PLW2901  # order means nothing here
-        if field not in ignore and there != value:
-            lines.append(f"{what}: {field} is {_shown(there)}, should be {_shown(value)}")
+    for field in fields(wanted):
+        ours, theirs = getattr(wanted, field.name), getattr(found, field.name)
+        if ours is None or field.name in ignore or _comparable(ours) == _comparable(theirs):
+            continue
+        lines.append(f"{what}: {field.name} is {_shown(theirs)}, should be {_shown(ours)}")
     return lines
+
+
+def _comparable(value: object) -> object:
+    """Of subjects the order means nothing."""
+    return sorted(map(str, value)) if isinstance(value, list) else value
 
 
 def _shown(value: object) -> str:

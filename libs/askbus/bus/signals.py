@@ -18,7 +18,7 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 from askbus.bus import subjects
-from askbus.bus.connection import Connection
+from askbus.bus.connection import Connection, settle
 from askbus.bus.streams import TURNS
 from askbus.errors import Unavailable
 
@@ -54,7 +54,7 @@ async def send_stop(nc: Client, turn_id: UUID) -> None:
     await nc.publish(subjects.stop(turn_id), b"")
 
 
-async def on_stop(nc: Client, stop: Callable[[UUID], None]) -> Subscription:
+async def on_stop(nc: Connection, stop: Callable[[UUID], None]) -> Subscription:
     """Calls `stop` with the id of each turn that is to stop."""
 
     async def receive(message: Msg) -> None:
@@ -65,15 +65,18 @@ async def on_stop(nc: Client, stop: Callable[[UUID], None]) -> Subscription:
             return
         stop(turn_id)
 
-    return await nc.subscribe(subjects.ALL_STOPS, cb=receive)
+    subscription = await nc.subscribe(subjects.ALL_STOPS, cb=receive)
+    await settle(nc)
+    return subscription
 
 
 class TurnStream:
     """`async with TurnStream(nc, turn_id, after=id) as stream: async for piece in stream: …`
 
     Every piece once and in order: first those that are stored (after `after`, if given), then live ones. `resumed` is False where
-    `after` is no longer stored: then everything stored comes, and the reader starts anew. `stored` are the pieces that were there at the beginning. The iteration ends with Unavailable
-    when the reader is too slow or the connection was lost: come back with the last id.
+    `after` is no longer stored: then everything stored comes, and the reader starts anew. `stored` are the pieces that were
+    there at the beginning. The iteration ends with Unavailable when the reader is too slow or the connection was lost: come back
+    with the last id.
     """
 
     def __init__(self, nc: Connection, turn_id: UUID, after: str | None = None) -> None:

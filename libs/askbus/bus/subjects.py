@@ -106,5 +106,12 @@ def may_answer(subject: str, reply: str) -> bool:
         return False
     tokens = subject.split(".")
     if tokens[0] == "agent":
-        return reply.startswith(f"{agent_inbox(tokens[1])}.")
+        return _is_id(tokens[1]) and reply.startswith(f"{agent_inbox(tokens[1])}.")
     return reply.startswith(f"{INBOX}.")
+
+
+def _is_id(token: str) -> bool:
+    try:
+        return str(UUID(token)) == token
+    except ValueError:
+        return False

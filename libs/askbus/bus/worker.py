@@ -18,7 +18,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from pydantic import ValidationError
 
 from askbus.bus import faults
-from askbus.bus.connection import Connection
+from askbus.bus.connection import Connection, settle
 from askbus.bus.dead import DeadLetters
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
@@ -87,6 +87,7 @@ class Worker:
         for pull in self._pulls:
             await pull.open()
         await self._dead.watch()
+        await settle(self._nc)
         self._answered_at = monotonic()
         self._tasks = [asyncio.create_task(self._slot(pull)) for pull in self._pulls]
 
