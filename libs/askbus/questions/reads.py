@@ -67,6 +67,7 @@ async def list_page(db: Executor, by: Principal, wanted: QuestionFilter) -> Ques
 
 async def counts(db: Executor, by: Principal) -> QuestionCounts:
     """How many questions are open, and how many of them are for this principal to answer."""
+    _see(by)
     return QuestionCounts.model_validate(dict(await COUNTS.one(db, token_id=by.token_id, **_access(by))))
 
 

@@ -1,9 +1,11 @@
 -- Removes a user from a workspace and ends their sessions and tokens there. The last owner stays.
-WITH removed AS (
+-- The owners' rows are locked first: of two owners who remove each other at once, the second finds itself the last.
+WITH owners AS MATERIALIZED (
+    SELECT user_id FROM memberships WHERE workspace_id = :workspace_id AND role = 'owner' ORDER BY user_id FOR UPDATE),
+removed AS (
     DELETE FROM memberships m
      WHERE m.workspace_id = :workspace_id AND m.user_id = :user_id
-       AND (m.role <> 'owner'
-            OR EXISTS (SELECT FROM memberships o WHERE o.workspace_id = :workspace_id AND o.role = 'owner' AND o.user_id <> :user_id))
+       AND (m.role <> 'owner' OR EXISTS (SELECT FROM owners o WHERE o.user_id <> :user_id))
     RETURNING user_id),
 signed_out AS (
     UPDATE sessions SET state = 'revoked'
