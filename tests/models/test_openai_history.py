@@ -140,6 +140,22 @@ def test_result_answers_the_nearest_call_of_its_id() -> None:
     assert [message["content"] for message in wire_messages(messages, HERE) if message["role"] == "tool"] == ["first", "second"]
 
 
+def test_first_result_of_a_call_stands() -> None:
+    """A late second one must not change what the model was told."""
+    results = [ToolResult(call_id="a", name="describe", text=text) for text in ("first", "second")]
+    wire = wire_messages([AssistantMessage(tool_calls=(call("a"),)), *results], HERE)
+    assert [message["content"] for message in wire[1:]] == ["first"]
+
+
+def test_arguments_go_out_as_the_model_wrote_them_unless_they_hide_what_was_cleaned() -> None:
+    """Their white space is kept for the provider's cache; an escaped NUL is not."""
+    wire = wire_messages([AssistantMessage(tool_calls=(call("a", '{ "q":1}'), call("b", '{"q":"\\u0000"}')))], HERE)
+    calls = wire[0]["tool_calls"]
+    assert isinstance(calls, list)
+    written = [entry["function"]["arguments"] for entry in calls if isinstance(entry, dict)]  # type: ignore[index,call-overload]
+    assert written == ['{ "q":1}', '{"q": "\\ufffd"}']
+
+
 def test_truncated_call_without_a_result_is_told_about_the_limit() -> None:
     """P21: the output limit is the cause, not the schema."""
     wire = wire_messages([AssistantMessage(tool_calls=(call("a", truncated=True),), cut="length")], HERE)
