@@ -56,6 +56,7 @@ class Link:
         self._keeper: asyncio.Task[None] | None = None
         self._connected = asyncio.Event()
         self._trouble = "it does not answer"
+        self._asking: set[asyncio.Future[Msg]] = set()
         self._ended = asyncio.Event()
         self._why: tuple[type[Exception], str] | None = None
 
@@ -86,8 +87,17 @@ class Link:
             raise Unavailable(f"The bus cannot be reached: {self._trouble}.")
         subject = subjects.agent_request(self.p, "question", verb)
         data = body.model_dump_json(exclude_defaults=True).encode()
+        asking = asyncio.ensure_future(self._nc.request(subject, data, timeout=ANSWER_TIMEOUT))
+        self._asking.add(asking)
         try:
-            reply = await self._nc.request(subject, data, timeout=ANSWER_TIMEOUT)
+            await asyncio.wait({asking})
+        finally:
+            self._asking.discard(asking)
+            asking.cancel()
+        if asking.cancelled():
+            raise Unavailable("The connection to the bus was lost.")
+        try:
+            reply = asking.result()
         except nats.errors.NoRespondersError:
             raise Unavailable("No question-broker is running.") from None
         except nats.errors.TimeoutError:
@@ -127,6 +137,7 @@ class Link:
             ping_interval=PING_EVERY,
             max_outstanding_pings=LOST_PINGS,
             error_cb=self._on_error,
+            disconnected_cb=self._on_disconnect,
             reconnected_cb=self._on_reconnect,
             closed_cb=on_close,
         )
@@ -146,6 +157,9 @@ class Link:
         else:
             log.debug("bus: %s", self._trouble)
 
+    async def _on_disconnect(self) -> None:
+        self._give_up_asking()
+
     async def _on_reconnect(self) -> None:
         log.info("bus: connected again")
         self._woken(None)
@@ -157,7 +171,13 @@ class Link:
         if self._why is None:
             self._why = (kind, message)
             self._ended.set()
+            self._give_up_asking()
             self._woken(None)
+
+    def _give_up_asking(self) -> None:
+        """What was asked over a connection that is gone gets no answer: it is asked again at once, not after its timeout."""
+        for asking in self._asking:
+            asking.cancel()
 
 
 @asynccontextmanager
