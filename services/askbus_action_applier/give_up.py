@@ -3,12 +3,12 @@
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from askbus.access.model import Principal
-from askbus.records.changes import Outcome
+from askbus.records.changes import Outcome, Problem
 from askbus.records.engine import Records
 from askbus.records.ledger import Entry, Verdict
-from askbus.records.settle import Progress, settle
+from askbus.records.settle import FAILED, Progress, settle
 
-OURS = "askbus itself failed at this, several times; it was logged for whoever runs it"
+OURS = "Nothing was changed: askbus itself failed at this several times. It was logged for whoever runs it."
 
 
 async def give_up(records: Records, entry: Entry, by: Principal, reason: str = OURS) -> Outcome:
@@ -18,6 +18,6 @@ async def give_up(records: Records, entry: Entry, by: Principal, reason: str = O
     """
 
     async def work(_connection: AsyncConnection, _progress: Progress) -> Verdict:
-        raise LookupError(reason)
+        return Verdict(state=FAILED[entry.kind], problem=Problem(operation="", message=reason))
 
     return await settle(records, by, entry, work)

@@ -9,7 +9,9 @@ from askbus.bus.provision import provision
 from askbus.db.pool import Pool, open_pool
 from askbus.testing.composed import Composed, compose
 from askbus.testing.people import Company, found_company
+from askbus.testing.records import SHOP, TeamDatabase, team_database
 from askbus.testing.servers import Server, TestDatabase
+from askbus_action_applier.app import make_app as make_applier
 from askbus_expiry.app import make_app as make_expiry
 from askbus_gateway.app import make_app as make_gateway
 from askbus_question_broker.app import make_app as make_broker
@@ -34,4 +36,21 @@ async def questions(database: TestDatabase, nats_server: Server, company: Compan
     await provision(nats_server.url, ack_wait=1)
     services = [(Service.GATEWAY, make_gateway), (Service.QUESTION_BROKER, make_broker), (Service.EXPIRY, make_expiry)]
     async with compose(database, nats_server.url, services) as running:
+        yield running
+
+
+@pytest.fixture
+async def shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
+    """The team's own records, in a database of their own that is prepared for askbus."""
+    async with team_database(postgres_server.url) as team:
+        await team.run(SHOP)
+        yield team
+
+
+@pytest.fixture
+async def actions(database: TestDatabase, nats_server: Server, company: Company, shop: TeamDatabase) -> AsyncIterator[Composed]:
+    """Gateway, action-applier and expiry, over the shop."""
+    await provision(nats_server.url, ack_wait=1)
+    services = [(Service.GATEWAY, make_gateway), (Service.ACTION_APPLIER, make_applier), (Service.EXPIRY, make_expiry)]
+    async with compose(database, nats_server.url, services, records_url=shop.url) as running:
         yield running

@@ -18,8 +18,8 @@ LONGEST_LINE = 300
 class ActionNote(BaseModel):
     """An action's state, and in short what it was about.
 
-    `settled_at` is when the last of this came about; `changes` is a line for each operation, `problems` a line for each reason why
-    it failed, conflicted, or could not be undone.
+    `settled_at` is when the last of this came about; `changes` is a line for each operation, `problems` a line for each reason
+    why it failed, conflicted, or could not be undone.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -5,7 +5,7 @@ What takes no principal is for the services' own work.
 
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from askbus.access.model import Principal, PrincipalKind, Scope
 from askbus.actions.card import LONGEST_SHOWN, Result, card_of, result_of
@@ -35,7 +35,8 @@ TO_UNDO = Statement("askbus.actions", "sql/to_undo.sql")
 
 
 class Confirmed(BaseModel):
-    """A confirmed action to apply. `user_id` is who confirmed it."""
+    """A confirmed action to apply. `user_id` is who confirmed it. `operations` are as they are stored: what cannot be read back
+    can still be ended."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,8 +44,11 @@ class Confirmed(BaseModel):
     workspace_id: UUID
     project_id: UUID
     user_id: UUID
-    operations: tuple[PreparedOperation, ...]
-    digest: str
+    operations: tuple[JsonValue, ...]
+
+    def prepared(self) -> tuple[PreparedOperation, ...]:
+        """Raises ValidationError where they are not what was once stored."""
+        return tuple(PreparedOperation.model_validate(operation) for operation in self.operations)
 
 
 class Requested(BaseModel):
@@ -121,8 +125,8 @@ async def to_undo(db: Executor, undo_id: UUID) -> Requested | None:
 
 
 def _see(by: Principal) -> None:
-    """A token reads actions if it may propose; a session always may."""
-    if by.kind is not PrincipalKind.SESSION:
+    """A token reads actions if it may propose them, by itself or in a chat; a session always may."""
+    if by.kind is not PrincipalKind.SESSION and not by.may(Scope.CHAT):
         by.require(Scope.ACTIONS_PROPOSE)
 
 

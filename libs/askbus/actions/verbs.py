@@ -144,7 +144,17 @@ async def reject(db: Executor, command: RejectAction, *, trace: str | None, now:
 
 async def withdraw(db: Executor, command: WithdrawAction, *, trace: str | None, now: datetime | None = None) -> Action:
     """Withdraws the proposer's own pending action. Raises NotFound, PermissionDenied, Conflict."""
-    row = await WITHDRAW.row(db, id=command.action_id, command_id=command.command_id, trace=trace, now=now, **_acting(command.by))
+    if not command.by.may(Scope.CHAT):
+        command.by.require(Scope.ACTIONS_PROPOSE)
+    row = await WITHDRAW.row(
+        db,
+        id=command.action_id,
+        proposer=proposer_of(command.by),
+        command_id=command.command_id,
+        trace=trace,
+        now=now,
+        **_acting(command.by),
+    )
     return _decided(row, refusal="Only who proposed an action may withdraw it.")
 
 
