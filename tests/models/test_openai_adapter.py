@@ -245,7 +245,7 @@ async def test_call_at_the_output_limit_may_not_run(server: ScriptedModel) -> No
 
 async def test_settings_name_the_model(server: ScriptedModel) -> None:
     """`open_model` is what a service calls."""
-    settings = Settings(
+    settings = Settings.load(
         database_url="postgresql://unused",
         nats_url="nats://unused",
         model_base_url=server.base_url,

@@ -87,7 +87,7 @@ def test_invalid_arguments_go_out_as_an_empty_object_with_an_error_result() -> N
     messages = case("A11")
     wire = wire_messages(messages, HERE)
     assert_valid(wire)
-    results = {message["tool_call_id"]: message["content"] for message in wire if message["role"] == "tool"}
+    results = {str(message["tool_call_id"]): message["content"] for message in wire if message["role"] == "tool"}
     assert {call_id for call_id, text in results.items() if "arguments are not" in str(text)} == {"1", "3", "4", "5"}
     assistant = messages[0]
     assert isinstance(assistant, AssistantMessage)

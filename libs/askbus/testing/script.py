@@ -48,19 +48,21 @@ class Step(ScriptModel):
     """One answer of the model, and what shall go wrong with it. A piece is a bit of text or a fragment of a call."""
 
     text: str = ""
-    chunks: int | None = Field(None, ge=1, description="In how many pieces the text comes; none: one for each word.")
+    chunks: int | None = Field(default=None, ge=1, description="In how many pieces the text comes; none: one for each word.")
     tool_calls: list[ScriptedCall] = []
-    finish: str | None = Field(None, description="The finish_reason, where it shall not be the right one.")
+    finish: str | None = Field(default=None, description="The finish_reason, where it shall not be the right one.")
 
-    delay_ms: float = Field(0, ge=0, description="Pause before each piece.")
-    hold: str | None = Field(None, description="Wait at this name until it is released.")
-    hold_after: int = Field(0, ge=0, description="Hold after so many pieces.")
-    hang: int | None = Field(None, ge=0, description="Fall silent for good after so many pieces.")
-    cut: int | None = Field(None, ge=0, description="Drop the connection after so many pieces.")
-    error_status: int | None = Field(None, ge=400, le=599, description="Refuse with this HTTP status.")
+    delay_ms: float = Field(default=0, ge=0, description="Pause before each piece.")
+    hold: str | None = Field(default=None, description="Wait at this name until it is released.")
+    hold_after: int = Field(default=0, ge=0, description="Hold after so many pieces.")
+    hang: int | None = Field(default=None, ge=0, description="Fall silent for good after so many pieces.")
+    cut: int | None = Field(default=None, ge=0, description="Drop the connection after so many pieces.")
+    error_status: int | None = Field(default=None, ge=400, le=599, description="Refuse with this HTTP status.")
     error_message: str = "the script says so"
-    retry_after: float | None = Field(None, ge=0, description="Retry-After of such a refusal, in seconds.")
-    times: int | None = Field(None, ge=1, description="What goes wrong does so only the first times that this step is asked for.")
+    retry_after: float | None = Field(default=None, ge=0, description="Retry-After of such a refusal, in seconds.")
+    times: int | None = Field(
+        default=None, ge=1, description="What goes wrong does so only the first times that this step is asked for."
+    )
 
     def without_faults(self) -> Self:
         """The same answer with nothing going wrong."""
