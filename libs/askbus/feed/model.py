@@ -1,11 +1,14 @@
 """A change, and the cursor that says which changes a reader has. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
 from askbus.errors import InvalidInput
+
+_SNAPSHOT = re.compile(r"[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,10 @@ class Snapshot:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Raises InvalidInput for anything that Postgres would not have written."""
-        try:
-            low, high, running = text.split(":")
-            snapshot = cls(int(low), int(high), frozenset(int(xid) for xid in running.split(",") if xid))
-        except ValueError:
-            raise InvalidInput(f"Not a feed position: {text[:100]!r}.") from None
+        if _SNAPSHOT.fullmatch(text) is None:
+            raise InvalidInput(f"Not a feed position: {text[:100]!r}.")
+        low, high, running = text.split(":")
+        snapshot = cls(int(low), int(high), frozenset(int(xid) for xid in running.split(",") if xid))
         if not 0 < snapshot.xmin <= snapshot.xmax < 2**63 or not all(
             snapshot.xmin <= x < snapshot.xmax for x in snapshot.running
         ):
@@ -78,7 +80,7 @@ class EventId:
     def parse(cls, text: str) -> Self:
         """Raises InvalidInput where the text is no id of ours."""
         epoch, dot, snapshot = text.partition(".")
-        if not dot or not epoch.isalnum():
+        if not dot or not (epoch.isascii() and epoch.isalnum()):
             raise InvalidInput(f"Not an event id: {text[:100]!r}.")
         return cls(epoch, Snapshot.parse(snapshot))
 

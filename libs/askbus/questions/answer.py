@@ -7,7 +7,16 @@ nested.
 import math
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
 from pydantic_core import to_json
 
 from askbus.errors import InvalidInput
@@ -34,17 +43,22 @@ def storable(text: str) -> str:
 Storable = Annotated[str, AfterValidator(storable)]
 
 
+def _unsaid(value: object) -> bool:
+    """In JSON Schema `null` is no value for these keywords: what is not said is left out."""
+    return value is None
+
+
 class _Property(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    title: Storable | None = None
-    description: Storable | None = None
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
+    title: Annotated[Storable | None, Field(exclude_if=_unsaid)] = None
+    description: Annotated[Storable | None, Field(exclude_if=_unsaid)] = None
 
 
 class StringProperty(_Property):
     type: Literal["string"]
-    enum: Annotated[tuple[Storable, ...], Field(min_length=1)] | None = None
-    min_length: Annotated[int | None, Field(alias="minLength", ge=0, le=LONGEST_ANSWER)] = None
-    max_length: Annotated[int | None, Field(alias="maxLength", ge=0)] = None
+    enum: Annotated[tuple[Storable, ...] | None, Field(min_length=1, exclude_if=_unsaid)] = None
+    min_length: Annotated[int | None, Field(alias="minLength", ge=0, le=LONGEST_ANSWER, exclude_if=_unsaid)] = None
+    max_length: Annotated[int | None, Field(alias="maxLength", ge=0, exclude_if=_unsaid)] = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -55,8 +69,8 @@ class StringProperty(_Property):
 
 class NumberProperty(_Property):
     type: Literal["number", "integer"]
-    minimum: FiniteFloat | None = None
-    maximum: FiniteFloat | None = None
+    minimum: Annotated[FiniteFloat | None, Field(exclude_if=_unsaid)] = None
+    maximum: Annotated[FiniteFloat | None, Field(exclude_if=_unsaid)] = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -76,7 +90,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterVali
 class AnswerSchema(BaseModel):
     """A flat JSON schema for the answer."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     type: Literal["object"] = "object"
     properties: Annotated[dict[Name, Property], Field(min_length=1, max_length=50)]

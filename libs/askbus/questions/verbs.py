@@ -48,7 +48,7 @@ async def ask(db: Executor, command: AskQuestion, *, trace: str | None, now: dat
     said = command.ask
     values = said.model_dump(exclude={"answer_schema", "options"}) | {
         "options": list(said.options),
-        "answer_schema": said.answer_schema.model_dump(exclude_none=True) if said.answer_schema else None,
+        "answer_schema": said.answer_schema.model_dump() if said.answer_schema else None,
     }
     for _look in range(2):
         try:

@@ -152,9 +152,12 @@ def refuse_hostile(data: bytes) -> None:
         return
     brackets = _TEXTS.sub(b"", data).translate(_BRACES, _NO_BRACKETS)
     for _level in range(DEEPEST_JSON):
+        left = len(brackets)
         brackets = brackets.replace(b"[]", b"")  # the innermost level
         if not brackets:
             return
+        if len(brackets) == left:
+            break
     raise InvalidInput(f"The body is no JSON, or is nested more than {DEEPEST_JSON} levels deep.")
 
 

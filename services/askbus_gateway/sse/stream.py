@@ -102,6 +102,8 @@ class Stream:
 
     def write(self, data: bytes) -> None:
         """Queues a live event. A client that stopped reading is cut off: it comes back with its last id."""
+        if self.ended:
+            return
         self._buffered += len(data)
         if self._buffered > MOST_BUFFERED and self._buffer:
             self.end()
@@ -114,9 +116,10 @@ class Stream:
         self._queue(data)
 
     def _queue(self, data: bytes) -> None:
-        if not self.ended:
-            self._buffer.append(data)
-            self._more.set()
+        if self.ended:
+            return
+        self._buffer.append(data)
+        self._more.set()
 
     def drop_unsent(self) -> None:
         """What was not sent yet is out of date: a fresh state follows."""
