@@ -2,8 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 from uuid import UUID
 
@@ -22,7 +20,8 @@ from askbus.testing.actions import NEW, OLD, action_in, at_rest, confirmed, crea
 from askbus.testing.composed import Composed, compose
 from askbus.testing.people import Company
 from askbus.testing.records import SHOP, TeamDatabase, team_database
-from askbus.testing.servers import Server, TestDatabase, administer
+from askbus.testing.servers import Server, TestDatabase
+from askbus.testing.unreachable import away
 from askbus.testing.waiting import until
 from askbus_action_applier.app import make_app as make_applier
 from askbus_gateway.app import make_app as make_gateway
@@ -43,18 +42,6 @@ async def ledger(shop: TeamDatabase) -> list[object]:
 async def state(pool: Pool, action_id: str | UUID) -> str:
     found: str = await pool.fetchval("SELECT state::text FROM actions WHERE id = $1", UUID(str(action_id)))
     return found
-
-
-@asynccontextmanager
-async def away(server: Server, team: TeamDatabase) -> AsyncIterator[None]:
-    """The team's database takes no connections, and those that were open are gone."""
-    name = team.url.rpartition("/")[2]
-    await administer(server.url, f'ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS false')
-    await administer(server.url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
-    try:
-        yield
-    finally:
-        await administer(server.url, f'ALTER DATABASE "{name}" WITH ALLOW_CONNECTIONS true')
 
 
 @pytest.mark.requirement("R15")
