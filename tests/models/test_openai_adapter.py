@@ -15,18 +15,14 @@ from askbus.models.model import (
     Completion,
     Fault,
     Finish,
-    Message,
-    ModelRequest,
     ProviderError,
     TextDelta,
-    ToolDefinition,
     ToolResult,
-    Usage,
-    UserMessage,
 )
 from askbus.models.openai_adapter import OpenAIModel
 from askbus.runtime.settings import Settings
 from askbus.stack.ports import free_port
+from askbus.testing.answers import answer, asking, collect
 from askbus.testing.model_process import ScriptedModel
 
 LOOK: JsonValue = {"name": "query_records", "arguments": {"collection": "orders"}}
@@ -43,7 +39,6 @@ SCRIPT: list[JsonValue] = [
     {"when": "hold", "steps": [{"text": "Let me think", "hold": "gate", "hold_after": 1}]},
     {"when": "limit", "steps": [{"text": "Too", "tool_calls": [LOOK], "finish": "length"}]},
 ]
-TOOL = ToolDefinition(name="query_records", description="Read.", parameters={"type": "object", "properties": {}})
 
 
 @pytest.fixture(scope="module")
@@ -67,31 +62,10 @@ async def opened(
         await model.close()
 
 
-def ask(text: str, *more: Message) -> ModelRequest:
-    """A request that the script answers by these words."""
-    return ModelRequest(system="You are a test.", messages=(UserMessage(text=text), *more), tools=(TOOL,))
-
-
-async def collect(model: OpenAIModel, request: ModelRequest, into: list[TextDelta | Completion]) -> None:
-    """Everything that comes, kept also if the stream fails."""
-    async with aclosing(model.stream(request)) as events:
-        async for event in events:
-            into.append(event)  # noqa: PERF401  # a comprehension would lose them
-
-
-async def answer(model: OpenAIModel, request: ModelRequest) -> tuple[str, Completion]:
-    """The streamed text and the completion."""
-    events: list[TextDelta | Completion] = []
-    await collect(model, request, events)
-    *deltas, completion = events
-    assert isinstance(completion, Completion)
-    return "".join(delta.text for delta in deltas), completion
-
-
 async def test_tool_exchange_goes_there_and_back(server: ScriptedModel) -> None:
     """Text, two calls in fragments, usage; then the results on the wire and an answer that quotes one."""
     async with opened(server.base_url) as model:
-        question = ask("How much are the orders?")
+        question = asking("How much are the orders?")
         text, asked = await answer(model, question)
         assert text == asked.text == "Let me look. "
         assert [(call.name, call.arguments) for call in asked.tool_calls] == [("query_records", {"collection": "orders"})] * 2
@@ -103,7 +77,7 @@ async def test_tool_exchange_goes_there_and_back(server: ScriptedModel) -> None:
             for call, text in zip(asked.tool_calls, ["{}", '{"total": 12.50}'], strict=True)
         ]
         said = AssistantMessage(text=asked.text, tool_calls=asked.tool_calls, provider_data=asked.provider_data)
-        text, final = await answer(model, ask("How much are the orders?", said, *results))
+        text, final = await answer(model, asking("How much are the orders?", said, *results))
         assert (text, final.finish, final.model) == ("It is 12.50.", Finish.STOP, "scripted")
 
 
@@ -111,7 +85,7 @@ async def test_connection_is_used_again(server: ScriptedModel) -> None:
     """The few bytes after [DONE] are read, so that the next call needs no new connection."""
     async with opened(server.base_url) as model:
         for _ in range(3):
-            await answer(model, ask("orders on one connection"))
+            await answer(model, asking("orders on one connection"))
     seen = [request for request in await server.requests() if "one connection" in str(request.body)]
     assert len(seen) == 3
     assert len({request.connection for request in seen}) == 1
@@ -120,7 +94,7 @@ async def test_connection_is_used_again(server: ScriptedModel) -> None:
 async def test_rate_limit_is_waited_out_as_long_as_the_provider_says(server: ScriptedModel) -> None:
     """C19: retried with its Retry-After while nothing was streamed."""
     async with opened(server.base_url) as model:
-        text, _completion = await answer(model, ask("busy once"))
+        text, _completion = await answer(model, asking("busy once"))
     assert text == "Here."
 
 
@@ -135,7 +109,7 @@ async def test_refusal_is_a_typed_error_once_the_budget_is_spent(
     words = f"{said}, {tries} tries"
     async with opened(server.base_url, retries=2) as model:
         with pytest.raises(ProviderError) as caught:
-            await answer(model, ask(words))
+            await answer(model, asking(words))
     assert caught.value.fault is fault
     assert caught.value.retry_after == (0.01 if caught.value.retryable else None)
     assert len([request for request in await server.requests() if words in str(request.body)]) == tries
@@ -145,7 +119,7 @@ async def test_wrong_key_is_told_to_nobody_but_the_log_without_the_key(server: S
     """The endpoint's message may quote it."""
     async with opened(server.base_url, key="invalid_api_key") as model:
         with pytest.raises(ProviderError) as caught:
-            await answer(model, ask("orders"))
+            await answer(model, asking("orders"))
     assert caught.value.fault is Fault.AUTH
     assert caught.value.detail == "[key]: not the key of this endpoint"
 
@@ -154,14 +128,14 @@ async def test_nobody_listening_is_a_connection_fault() -> None:
     """The operator's to mend, or passing."""
     async with opened(f"http://127.0.0.1:{free_port()}/v1", retries=0) as model:
         with pytest.raises(ProviderError) as caught:
-            await answer(model, ask("orders"))
+            await answer(model, asking("orders"))
     assert caught.value.fault is Fault.CONNECTION
 
 
 async def test_stream_that_dies_before_any_text_is_tried_again(server: ScriptedModel) -> None:
     """Nobody saw anything, so nobody needs to know."""
     async with opened(server.base_url) as model:
-        text, _completion = await answer(model, ask("cut early once"))
+        text, _completion = await answer(model, asking("cut early once"))
     assert text == "Here."
 
 
@@ -170,11 +144,11 @@ async def test_stream_that_dies_after_text_is_left_to_the_caller(server: Scripte
     async with opened(server.base_url) as model:
         shown: list[TextDelta | Completion] = []
         with pytest.raises(ProviderError) as caught:
-            await collect(model, ask("cut late once"), shown)
+            await collect(model, asking("cut late once"), shown)
         assert shown == [TextDelta("Let"), TextDelta(" me"), TextDelta(" look")]
         assert caught.value.partial_text == "Let me look"
         assert caught.value.retryable
-        text, completion = await answer(model, ask("cut late once"))
+        text, completion = await answer(model, asking("cut late once"))
     assert text == completion.text == "Let me look"
     assert len(completion.tool_calls) == 1
     assert len([request for request in await server.requests() if "cut late once" in str(request.body)]) == 2
@@ -184,7 +158,7 @@ async def test_silence_before_the_first_token_is_timed(server: ScriptedModel) ->
     """The response has begun and says nothing."""
     async with opened(server.base_url, first_token=0.05, retries=0) as model:
         with pytest.raises(ProviderError) as caught:
-            await answer(model, ask("silent"))
+            await answer(model, asking("silent"))
     assert (caught.value.fault, caught.value.partial_text) == (Fault.TIMED_OUT, "")
 
 
@@ -192,7 +166,7 @@ async def test_silence_in_the_middle_is_timed(server: ScriptedModel) -> None:
     """What was said is kept as partial."""
     async with opened(server.base_url, silence=0.2, retries=2) as model:
         with pytest.raises(ProviderError) as caught:
-            await answer(model, ask("hang"))
+            await answer(model, asking("hang"))
     assert (caught.value.fault, caught.value.partial_text) == (Fault.TIMED_OUT, "Let me")
 
 
@@ -202,7 +176,7 @@ async def test_cancelling_the_task_closes_the_stream_at_once() -> None:
         said = asyncio.Event()
 
         async def read() -> None:
-            async with aclosing(model.stream(ask("hang"))) as events:
+            async with aclosing(model.stream(asking("hang"))) as events:
                 async for _event in events:
                     said.set()
 
@@ -218,14 +192,18 @@ async def test_cancelling_the_task_closes_the_stream_at_once() -> None:
 async def test_leaving_the_loop_closes_the_stream_at_once() -> None:
     """`aclosing` is enough; the generator is not left to the garbage collector."""
     async with ScriptedModel(SCRIPT) as server, opened(server.base_url) as model:
-        async with aclosing(model.stream(ask("hang"))) as events:
+        async with aclosing(model.stream(asking("hang"))) as events:
             await anext(events)
         await server.until("disconnected", timeout=1)
 
 
 async def test_text_is_passed_on_while_the_model_still_speaks() -> None:
     """The first words are here before the model goes on."""
-    async with ScriptedModel(SCRIPT) as server, opened(server.base_url) as model, aclosing(model.stream(ask("hold"))) as events:
+    async with (
+        ScriptedModel(SCRIPT) as server,
+        opened(server.base_url) as model,
+        aclosing(model.stream(asking("hold"))) as events,
+    ):
         first = await anext(events)
         assert first == TextDelta("Let")
         assert (await server.until("held"))[0].state == "held"
@@ -238,7 +216,7 @@ async def test_text_is_passed_on_while_the_model_still_speaks() -> None:
 async def test_call_at_the_output_limit_may_not_run(server: ScriptedModel) -> None:
     """P21 over the wire."""
     async with opened(server.base_url) as model:
-        _text, completion = await answer(model, ask("limit"))
+        _text, completion = await answer(model, asking("limit"))
     assert completion.finish is Finish.LENGTH
     assert [call.refusal is None for call in completion.tool_calls] == [False]
 
@@ -254,110 +232,9 @@ async def test_settings_name_the_model(server: ScriptedModel) -> None:
     )
     model = open_model(settings)
     try:
-        events = [event async for event in model.stream(ask("orders by the settings"))]
+        events = [event async for event in model.stream(asking("orders by the settings"))]
     finally:
         await model.close()
     assert isinstance(events[-1], Completion)
     seen = [request for request in await server.requests() if "by the settings" in str(request.body)]
     assert [(request.authorization, request.body["model"]) for request in seen] == [("Bearer right", "chosen")]  # type: ignore[index,call-overload]
-
-
-HI = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
-DONE = b"data: [DONE]\n\n"
-GONE = b'data: {"error":{"code":503,"message":"gone"}}\n\n'
-USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":1}}\n\n'
-
-
-class Body(httpx2.AsyncByteStream):
-    """A response's body; it knows whether it was closed."""
-
-    def __init__(self, *reads: bytes, for_ever: bytes | None = None) -> None:
-        self._reads = reads
-        self._for_ever = for_ever
-        self.closed = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for read in self._reads:
-            yield read
-        while self._for_ever is not None:
-            yield self._for_ever
-            await asyncio.sleep(0)
-
-    async def aclose(self) -> None:
-        self.closed = True
-
-
-@asynccontextmanager
-async def replaying(
-    *outcomes: httpx2.Response | Body, retries: int = 0, first_token: float = 10
-) -> AsyncIterator[tuple[OpenAIModel, list[httpx2.Request]]]:
-    """An adapter whose endpoint gives these answers one after the other, and the requests that it got."""
-    requests: list[httpx2.Request] = []
-
-    def respond(request: httpx2.Request) -> httpx2.Response:
-        outcome = outcomes[len(requests)]
-        requests.append(request)
-        if isinstance(outcome, httpx2.Response):
-            return outcome
-        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=outcome)
-
-    async with httpx2.AsyncClient(transport=httpx2.MockTransport(respond)) as http:
-        client = AsyncOpenAI(base_url="http://provider.test/v1", api_key="key", http_client=http)
-        yield OpenAIModel(client, "m", max_retries=retries, first_token=first_token, retry_delay=0.01), requests
-
-
-async def test_attempts_that_failed_are_billed_too() -> None:
-    """A13: the usage is the sum of what each attempt told, in the completion and in the error."""
-    outcomes = [Body(USAGE, end) for end in (GONE, HI + DONE, GONE, GONE)]
-    async with replaying(*outcomes, retries=1) as (model, _requests):
-        _text, completion = await answer(model, ask("q"))
-        assert completion.usage == Usage(input_tokens=20, output_tokens=2)
-        with pytest.raises(ProviderError) as caught:
-            await answer(model, ask("q"))
-    assert caught.value.usage == Usage(input_tokens=20, output_tokens=2)
-
-
-async def test_budget_of_retries_is_one_for_refusals_and_broken_streams() -> None:
-    """What the SDK has used up of it is not to be had again."""
-    refusal = httpx2.Response(503, headers={"retry-after": "0.01"}, json={"error": {"message": "busy"}})
-    async with replaying(refusal, Body(GONE), Body(HI, DONE), retries=1) as (model, requests):
-        with pytest.raises(ProviderError, match="gone"):
-            await answer(model, ask("q"))
-    assert len(requests) == 2
-
-
-async def test_response_is_closed_before_the_caller_goes_on() -> None:
-    """Not some time later, by the garbage collector."""
-    body = Body(HI, for_ever=b": still here\n\n")
-    async with replaying(body) as (model, _requests):
-        async with aclosing(model.stream(ask("q"))) as events:
-            await anext(events)
-            assert not body.closed
-        assert body.closed
-
-
-async def test_end_of_the_answer_is_not_held_up_by_a_connection_left_open() -> None:
-    """[DONE] is the end, whatever the endpoint goes on to send."""
-    async with replaying(Body(HI, DONE, for_ever=b": still here\n\n")) as (model, _requests):
-        assert (await answer(model, ask("q")))[0] == "Hi"
-
-
-async def test_keep_alives_do_not_count_as_a_first_token() -> None:
-    """P19: comments show that the endpoint lives, not that the model speaks."""
-    async with replaying(Body(for_ever=b": PROCESSING\n\n"), first_token=0.05) as (model, _requests):
-        with pytest.raises(ProviderError) as caught:
-            await answer(model, ask("q"))
-    assert caught.value.fault is Fault.TIMED_OUT
-
-
-async def test_connection_lost_after_the_end_of_the_answer_loses_nothing() -> None:
-    """The model had said why it stopped; only the usage is missing."""
-
-    class Lost(Body):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            yield HI
-            yield b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
-            raise httpx2.ReadError("reset")
-
-    async with replaying(Lost()) as (model, _requests):
-        assert (await answer(model, ask("q")))[0] == "Hi"
