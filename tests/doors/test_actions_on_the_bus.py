@@ -10,11 +10,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from askbus.access.verbs import revoke_token
+from askbus.actions import verbs
 from askbus.bus import subjects
 from askbus.bus.connection import Connection, connect
 from askbus.bus.envelope import Reply
 from askbus.db.pool import Pool
-from askbus.testing.actions import NEW, confirmed, email_of, proposed, update
+from askbus.records.changes import PreparedAction
+from askbus.testing.actions import NEW, confirmed, email_of, prepared_action, propose_command, proposed, update
 from askbus.testing.composed import Composed
 from askbus.testing.people import Agent, Company, give_token
 from askbus.testing.records import TeamDatabase
@@ -104,3 +106,17 @@ async def test_a_revoked_token_has_no_door(robot: OnTheBus, company: Company, po
     assert await robot.ask("propose", action_id=str(uuid4()), proposal=body) == "invalid_input"
     await revoke_token(pool, company["mia"].principal, UUID(str(robot.agent.id)))
     assert await robot.ask("list") == "unauthenticated"
+
+
+async def test_a_card_that_no_message_holds_is_refused_and_not_met_with_silence(
+    robot: OnTheBus, company: Company, pool: Pool
+) -> None:
+    """An agent that asks for it is told so at once; the action's state fits into a list."""
+    by = robot.agent.principal
+    (operation,) = prepared_action().operations
+    change = operation.changes[0].model_copy(update={"after": "x" * 1000, "before": "y" * 1000})
+    large = tuple(operation.model_copy(update={"id": f"op{number}", "changes": (change,) * 40}) for number in range(100))
+    command = propose_command(by, company.north)
+    action = await verbs.propose(pool, command, PreparedAction(operations=large, digest="d"), trace=None)
+    assert await robot.ask("get", action_id=str(action.id)) == "too_large"
+    assert [one["state"] for one in (await robot.ask("list"))["actions"]] == ["pending"]

@@ -26,7 +26,7 @@ from askbus.bus import faults, subjects
 from askbus.bus.accounts import VERBS
 from askbus.bus.connection import Connection, settle
 from askbus.bus.envelope import Command, Reply, Service
-from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut
+from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut, TooLarge
 from askbus.runtime import telemetry
 
 log = structlog.get_logger()
@@ -184,8 +184,12 @@ class _Requests:
                     span.set_attribute("error.type", reply.error.code)
                     if reply.error.code == Internal.code:
                         span.set_status(StatusCode.ERROR)
+        data = reply.model_dump_json().encode()
+        if len(data) > self._nc.max_payload:
+            too_large = TooLarge("The answer is too large for one message. Ask for less.")
+            data = Reply.failure(too_large.body()).model_dump_json().encode()
         try:
-            await self._nc.publish(raw.reply, reply.model_dump_json().encode())
+            await self._nc.publish(raw.reply, data)
         except nats.errors.Error as error:
             log.warning("bus.reply_failed", request=name, error=type(error).__name__)
 
