@@ -10,6 +10,9 @@ from typing import TextIO
 from askbus.stack.ports import Ports
 from askbus.stack.process import StackError
 
+SPANS = "spans.jsonl"
+"""The services' spans, for `askbus trace`."""
+
 
 class DataDirectory:
     """Held by one stack at a time: opening it a second time raises StackError. The kernel lets go of it when its holder dies."""

@@ -4,8 +4,10 @@ from importlib.resources import files
 
 import asyncpg
 
+from askbus.records.ledger import prepare_ledger
 from askbus.runtime.secrets import records_password, with_credentials
 from askbus.stack.postgres import Postgres
+from askbus.stack.process import StackError
 
 DATABASE = "records"
 ROLE = "records"
@@ -24,4 +26,16 @@ async def ensure(postgres: Postgres, secret: str) -> str:
                 await connection.execute(files("askbus.stack").joinpath("sample.sql").read_text("utf-8"))
     finally:
         await connection.close()
+    await prepare_ledger(url)
     return url
+
+
+async def prepare(url: str) -> None:
+    """Make the ledger in a team's own database, where it is missing. Raises StackError that says what to do where that is not allowed."""
+    try:
+        await prepare_ledger(url)
+    except (OSError, TimeoutError, asyncpg.PostgresError) as error:
+        raise StackError(
+            f"The records' database cannot be prepared for changes: {error}. Check the address given with --records, and run "
+            "`askbus records prepare` with the address of somebody who may create a schema there."
+        ) from None

@@ -14,8 +14,8 @@ from askbus.stack.process import Child, StackError, tail
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds before a dead process is started again; doubled each time, up to the longest."""
 
-STABLE = 10.0
-"""A process that lived this long starts the pauses over."""
+LOOK = 0.2
+"""Seconds between two looks whether a new process is ready; one that was ready starts the pauses over when it dies."""
 
 HOPELESS = 4
 """A service that ended this often without once being ready will not come up by waiting."""
@@ -137,17 +137,23 @@ class ServiceProcess:
     async def _watch(self) -> None:
         pause = FIRST_PAUSE
         while True:
-            started = time.monotonic()
+            became_ready = asyncio.create_task(self._until_ready())
             self.exit_code = await self.child.wait()
+            came_up = became_ready.done()
+            became_ready.cancel()
             self.state = State.DOWN
             if self._at_once:
                 self._at_once = False
             else:
                 self.restarts += 1
-                pause = FIRST_PAUSE if time.monotonic() - started > STABLE else pause
+                pause = FIRST_PAUSE if came_up else pause
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             self._spawn()
+
+    async def _until_ready(self) -> None:
+        while not await self.refresh():
+            await asyncio.sleep(LOOK)
 
 
 async def says_ready(port: int) -> bool:

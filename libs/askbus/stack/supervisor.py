@@ -17,7 +17,7 @@ from askbus.db.migrate import migrate
 from askbus.runtime.secrets import callout_seed, service_database_url, service_nats_url
 from askbus.runtime.settings import Settings
 from askbus.stack import records
-from askbus.stack.data import DataDirectory
+from askbus.stack.data import SPANS, DataDirectory
 from askbus.stack.nats import Nats
 from askbus.stack.options import Options, ServiceSpec
 from askbus.stack.ports import free_port
@@ -104,7 +104,7 @@ class Stack:
     @property
     def trace_file(self) -> Path:
         """Where the services keep their spans; `askbus trace` reads it."""
-        return self.data.path / "spans.jsonl"
+        return self.data.path / SPANS
 
     async def __aenter__(self) -> Self:
         try:
@@ -122,6 +122,8 @@ class Stack:
         self._data = DataDirectory(self.options.data)
         self.phase = "starting Postgres and NATS"
         await self._start_servers()
+        if self.options.records_url is not None:
+            await records.prepare(self.options.records_url)
         self.phase = "migrating"
         await migrate(self.database_url, self.secret)
         self.phase = "provisioning streams"

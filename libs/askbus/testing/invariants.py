@@ -1,0 +1,69 @@
+"""What must be true of askbus's rows whatever was killed when: nothing lost, nothing finished twice, nothing left half done."""
+
+from collections.abc import Mapping
+
+from askbus.db.statements import Executor
+
+ALWAYS: Mapping[str, str] = {
+    "a turn recorded two answers to one step": """
+        SELECT turn_id FROM messages WHERE step IS NOT NULL GROUP BY turn_id, step HAVING count(*) > 1""",
+    "a message lost its number": """
+        SELECT thread_id FROM messages GROUP BY thread_id HAVING count(*) <> max(seq) OR min(seq) <> 1""",
+    "a completed turn has no answer": """
+        SELECT t.id FROM turns t WHERE t.state = 'completed'
+           AND NOT EXISTS (SELECT FROM messages m WHERE m.turn_id = t.id AND m.step = t.step - 1)""",
+    "a model call was recorded twice": """
+        SELECT t.id FROM turns t WHERE t.model_calls <> (SELECT count(*) FROM steps s WHERE s.turn_id = t.id AND s.kind = 'model')""",
+    "a finished fact happened twice": """
+        SELECT entity_id FROM change_log
+         WHERE fact IN ('turn.completed', 'turn.failed', 'turn.cancelled', 'tool_run.finished', 'question.asked', 'question.answered',
+                        'question.declined', 'question.cancelled', 'question.expired', 'question.superseded', 'action.proposed',
+                        'action.confirmed', 'action.rejected', 'action.applied', 'action.failed', 'action.conflicted', 'action.undone')
+         GROUP BY entity_id, fact HAVING count(*) > 1""",
+    "something settled twice": """
+        SELECT entity_id FROM change_log
+         WHERE entity IN ('turn', 'question') AND status NOT IN ('queued', 'running', 'waiting', 'open')
+         GROUP BY entity_id HAVING count(DISTINCT status) > 1""",
+    "a decision was audited twice, or not at all": """
+        SELECT a.id FROM actions a WHERE a.state IN ('applied', 'undone')
+           AND 1 <> (SELECT count(*) FROM audit_log l WHERE l.entity_id = a.id AND l.event = 'action.confirmed')""",
+    "an answer was audited twice, or not at all": """
+        SELECT q.id FROM questions q WHERE q.state = 'answered'
+           AND 1 <> (SELECT count(*) FROM audit_log l WHERE l.entity_id = q.id AND l.event = 'question.answered')""",
+    "a call asked or proposed twice": """
+        SELECT call_id FROM (SELECT call_id FROM questions UNION ALL SELECT call_id FROM actions) made
+         WHERE call_id IS NOT NULL GROUP BY call_id HAVING count(*) > 1""",
+}
+"""Queries that must find nothing at any moment; each named by what it would mean."""
+
+AT_REST: Mapping[str, str] = {
+    "a turn is still at work": "SELECT id FROM turns WHERE state IN ('queued', 'running')",
+    "a call of an open turn has no outcome": """
+        SELECT c.id FROM tool_calls c JOIN turns t ON t.id = c.turn_id LEFT JOIN tool_runs r ON r.id = c.id
+         WHERE c.state = 'requested' AND t.state IN ('completed', 'waiting') AND (r.id IS NULL OR r.state = 'started')""",
+    "a confirmed action was not applied": "SELECT id FROM actions WHERE state = 'confirmed'",
+    "an undo was not done": "SELECT id FROM undos WHERE state = 'requested'",
+    "an ended turn still asks": """
+        SELECT q.id FROM questions q JOIN turns t ON t.id = q.turn_id
+         WHERE q.state = 'open' AND t.state IN ('completed', 'failed', 'cancelled')""",
+    "a waiting turn's question is settled": """
+        SELECT t.id FROM turns t WHERE t.state = 'waiting'
+           AND NOT EXISTS (SELECT FROM questions q WHERE q.turn_id = t.id AND q.state = 'open')""",
+}
+"""The same for a moment when nothing is to be done any more."""
+
+
+async def broken(db: Executor, invariants: Mapping[str, str]) -> list[str]:
+    """Which of the invariants do not hold, each with the first ids that show it."""
+    found = []
+    for meaning, query in invariants.items():
+        rows = await db.fetch(f"{query} LIMIT 3")
+        if rows:
+            found.append(f"{meaning}: {', '.join(str(row[0]) for row in rows)}")
+    return found
+
+
+async def assert_invariants(db: Executor) -> None:
+    """Fails with every invariant that does not hold now that nothing is left to do."""
+    complaints = await broken(db, {**ALWAYS, **AT_REST})
+    assert not complaints, "\n".join(complaints)

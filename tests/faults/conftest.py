@@ -1,0 +1,90 @@
+"""A whole stack of real processes, with short clocks, for tests that kill, freeze and restart its parts."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from askbus.bus.envelope import Service
+from askbus.db.pool import Pool, open_pool
+from askbus.stack.options import Options, ServiceSpec
+from askbus.stack.service import ServiceProcess
+from askbus.stack.supervisor import Stack
+from askbus.testing.model_process import ScriptedModel
+from askbus.testing.patient import Patient
+from askbus.testing.people import Agent, Company, Person, found_company, give_token
+from tests.faults.script import SCRIPT
+
+CLOCKS = {
+    "ASKBUS_LEASE": "1",
+    "ASKBUS_ACK_WAIT": "1",
+    "ASKBUS_SWEEP_EVERY": "0.3",
+    "ASKBUS_STUCK_AFTER": "0.5",
+    "ASKBUS_EXPIRY_EVERY": "0.2",
+    "ASKBUS_COMMAND_TIMEOUT": "2",
+    "ASKBUS_DRAIN": "2",
+    "ASKBUS_TRACE_RATIO": "0",
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """The running stack with people in it."""
+
+    stack: Stack
+    model: ScriptedModel
+    db: Pool
+    company: Company
+    agent: Agent
+    records_url: str
+
+    def crash_file(self, name: str) -> Path:
+        """Where a service looks for the point at which it is to die, once."""
+        return self.stack.options.data / f"{name}.crash"
+
+    def service(self, name: str) -> ServiceProcess:
+        return self.stack.services[name]
+
+    def browser(self, person: Person) -> Patient:
+        port = urlsplit(self.stack.http_url).port
+        return Patient(self.stack.http_url, cookies={f"askbus_session_{port}": person.cookie})
+
+    def robot(self) -> Patient:
+        return Patient(self.stack.http_url, token=self.agent.token)
+
+    async def record(self, query: str, *args: object) -> object:
+        """The first cell of a query on the team's records."""
+        connection = await asyncpg.connect(self.records_url)
+        try:
+            return await connection.fetchval(query, *args)
+        finally:
+            await connection.close()
+
+
+@pytest.fixture(scope="session")
+def options() -> Callable[[Path, str], Options]:
+    """How a stack for fault tests is started, given its folder and the model's address."""
+
+    def make(folder: Path, model_url: str) -> Options:
+        services = tuple(
+            ServiceSpec(service, env={"ASKBUS_CRASH_FILE": str(folder / f"{service.value}.crash")}) for service in Service
+        )
+        return Options(data=folder, durable=False, services=services, env={**CLOCKS, "ASKBUS_MODEL_BASE_URL": model_url})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+async def world(
+    tmp_path_factory: pytest.TempPathFactory, options: Callable[[Path, str], Options]
+) -> AsyncIterator[World]:
+    """One stack for every test of this folder that leaves it whole."""
+    async with ScriptedModel(SCRIPT) as model, Stack(options(tmp_path_factory.mktemp("stack"), model.base_url)) as stack:
+        async with open_pool(stack.database_url, size=4, name="faults") as db:
+            company = await found_company(db)
+            agent = await give_token(db, company["admin"])
+            assert stack.records_url is not None
+            yield World(stack, model, db, company, agent, stack.postgres.database_url("records"))

@@ -1,0 +1,127 @@
+"""What people and agents do while processes die around them: each scene ends only when its whole story has come true."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+from askbus.testing.invariants import AT_REST, broken
+from askbus.testing.patient import Patient
+from tests.faults.conftest import World
+
+WITHIN = 40.0
+"""Seconds for a whole scene with its restarts; each unattended completion in it has ten (the requirement's own deadline)."""
+
+
+async def turn_once(client: Patient, turn_id: str, *states: str) -> Any:
+    """The turn as soon as it is in one of the states."""
+    async with asyncio.timeout(10):
+        while (turn := await client.get(f"/v1/turns/{turn_id}"))["state"] not in states:
+            assert turn["state"] in {"queued", "running", "waiting"}, turn
+            await asyncio.sleep(0.05)
+    return turn
+
+
+async def action_once(client: Patient, action_id: str, *states: str) -> Any:
+    """The action as soon as it is in one of the states."""
+    async with asyncio.timeout(10):
+        while (action := await client.get(f"/v1/actions/{action_id}"))["state"] not in states:
+            assert action["state"] in {"pending", "confirmed", "applied"}, action
+            await asyncio.sleep(0.05)
+    return action
+
+
+async def at_rest(world: World) -> None:
+    """Nothing is left to do."""
+    async with asyncio.timeout(10):
+        while await broken(world.db, AT_REST):
+            await asyncio.sleep(0.05)
+
+
+async def quiet(world: World) -> bool:
+    """Whether nothing is left to do, and nothing has been for as long as a sweep takes to look."""
+    if await broken(world.db, AT_REST):
+        return False
+    await asyncio.sleep(1)
+    return not await broken(world.db, AT_REST)
+
+
+async def start_turn(world: World, client: Patient, text: str) -> str:
+    thread = await client.post("/v1/threads", {"project_id": str(world.company.north)})
+    sent = await client.post(f"/v1/threads/{thread['id']}/turns", {"text": text, "client_message_id": str(uuid4())})
+    return str(sent["id"])
+
+
+async def a_turn_changes_a_record(world: World) -> None:
+    """Read, ask, answer, propose, confirm, apply, undo: every service has its part."""
+    before = await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = 3")
+    note = f"n{uuid4().hex[:8]}"
+    async with world.browser(world.company["mia"]) as mia:
+        turn_id = await start_turn(world, mia, f"note 3 {note}")
+        [question_id] = (await turn_once(mia, turn_id, "waiting"))["questions"]
+        await mia.post(f"/v1/questions/{question_id}/answer", {"answer": "yes"})
+        turn = await turn_once(mia, turn_id, "completed")
+        assert turn["answer"] == "I have proposed it, and it waits for you."
+        [action_id] = turn["actions"]
+        digest = (await mia.get(f"/v1/actions/{action_id}"))["digest"]
+        await mia.post(f"/v1/actions/{action_id}/confirm", {"digest": digest})
+        await action_once(mia, action_id, "applied")
+        assert await world.record("SELECT note FROM customers WHERE id = 3") == note
+        await mia.post(f"/v1/actions/{action_id}/undo")
+        await action_once(mia, action_id, "undone")
+    assert await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = 3") == before
+    entries = await world.record("SELECT count(*) FROM askbus_ledger.outcomes WHERE action_id = $1", action_id)
+    assert entries == 2
+
+
+async def an_agent_asks(world: World) -> None:
+    """Asked, asked back, answered; another declined; a third cancelled; a fourth expires. The asker learns each outcome."""
+    async with world.robot() as robot, world.browser(world.company["max"]) as max_:
+        question = {"project_id": str(world.company.north), "text": "Ship it?"}
+        answered = (await robot.post("/v1/questions", question))["id"]
+        declined = (await robot.post("/v1/questions", question))["id"]
+        cancelled = (await robot.post("/v1/questions", question))["id"]
+        expired = (await robot.post("/v1/questions", {**question, "expires_in": 1}))["id"]
+        await max_.post(f"/v1/questions/{answered}/ask-back", {"text": "Which one?"})
+        await max_.post(f"/v1/questions/{answered}/answer", {"answer": "the blue one"})
+        await max_.post(f"/v1/questions/{declined}/decline", {"reason": "not mine"})
+        await robot.post(f"/v1/questions/{cancelled}/cancel")
+        outcomes = {
+            name: (await robot.get(f"/v1/questions/{question_id}?wait=5"))
+            for name, question_id in (("answered", answered), ("declined", declined), ("cancelled", cancelled), ("expired", expired))
+        }
+    assert {name: question["state"] for name, question in outcomes.items()} == {name: name for name in outcomes}
+    assert len(outcomes["answered"]["notes"]) == 1
+    async with asyncio.timeout(10):
+        while await world.db.fetchval("SELECT state FROM questions WHERE id = $1", expired) != "expired":
+            await asyncio.sleep(0.05)
+
+
+async def a_turn_is_stopped(world: World) -> None:
+    """The model never ends its sentence; the person stops it, and what was said is kept."""
+    async with world.browser(world.company["mia"]) as mia:
+        turn_id = await start_turn(world, mia, "go on for ever")
+        await turn_once(mia, turn_id, "running")
+        await mia.post(f"/v1/turns/{turn_id}/cancel")
+        assert (await turn_once(mia, turn_id, "cancelled"))["cancel_reason"] == "stopped"
+
+
+async def small_decisions(world: World) -> None:
+    """Proposed over HTTP: one rejected, one withdrawn, one whose value somebody else takes first, so that applying it fails."""
+    taken = f"{uuid4().hex[:8]}@example.com"
+    async with world.browser(world.company["mia"]) as mia:
+
+        async def propose(values: dict[str, str]) -> Any:
+            operation = {"id": "a", "kind": "update", "collection": "customers", "record": 4, "values": values}
+            return await mia.post("/v1/actions", {"project_id": str(world.company.north), "operations": [operation]})
+
+        rejected = await propose({"note": "no"})
+        await mia.post(f"/v1/actions/{rejected['id']}/reject", {"reason": "wrong customer"})
+        withdrawn = await propose({"note": "never mind"})
+        await mia.post(f"/v1/actions/{withdrawn['id']}/withdraw")
+        failing = await propose({"email": taken})
+        await world.record("UPDATE customers SET email = $1 WHERE id = 5 RETURNING id", taken)
+        await mia.post(f"/v1/actions/{failing['id']}/confirm", {"digest": failing["digest"]})
+        failed = await action_once(mia, failing["id"], "failed")
+        assert failed["outcome"]
+        assert (await mia.get(f"/v1/actions/{rejected['id']}"))["state"] == "rejected"
+        assert (await mia.get(f"/v1/actions/{withdrawn['id']}"))["state"] == "withdrawn"

@@ -1,0 +1,98 @@
+"""Every gap between two effects: the process dies there, is started anew, and the story ends as if nothing had happened."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+
+from askbus.testing.invariants import assert_invariants
+from tests.faults import scenes
+from tests.faults.conftest import World
+
+pytestmark = [pytest.mark.xdist_group("stack"), pytest.mark.requirement("C2", "R16", "O3")]
+
+Scene = Callable[[World], Awaitable[None]]
+
+TURN, ASKING, STOPPING, DECIDING = (
+    scenes.a_turn_changes_a_record,
+    scenes.an_agent_asks,
+    scenes.a_turn_is_stopped,
+    scenes.small_decisions,
+)
+
+ROUNDS: list[tuple[Scene, Mapping[str, str]]] = [
+    (TURN, {"agent-loop": "agent.create_thread.before_commit", "tool-runner": "runner.start.before_commit",
+            "action-applier": "applier.propose.before_commit", "question-broker": "broker.ask.before_commit"}),
+    (TURN, {"agent-loop": "agent.create_thread.after_commit", "tool-runner": "runner.start.after_commit",
+            "action-applier": "applier.propose.after_commit", "question-broker": "broker.ask.after_commit"}),
+    (TURN, {"agent-loop": "agent.start.before_commit", "tool-runner": "runner.finish.before_commit",
+            "action-applier": "applier.confirm.before_commit", "question-broker": "broker.answer.before_commit"}),
+    (TURN, {"agent-loop": "agent.start.after_commit", "tool-runner": "runner.finish.after_commit",
+            "action-applier": "applier.confirm.after_commit", "question-broker": "broker.answer.after_commit"}),
+    (TURN, {"agent-loop": "agent.claim.before_commit", "tool-runner": "runner.ask_user.before_command",
+            "action-applier": "applier.apply.before_target", "question-broker": "relay.question-broker.before_publish"}),
+    (TURN, {"agent-loop": "agent.claim.after_commit", "tool-runner": "runner.ask_user.after_command",
+            "action-applier": "records.apply.claimed", "question-broker": "relay.question-broker.after_publish"}),
+    (TURN, {"agent-loop": "agent.model.after_delta", "tool-runner": "runner.propose_changes.before_command",
+            "action-applier": "records.apply.locked"}),
+    (TURN, {"agent-loop": "agent.model.before_record", "tool-runner": "runner.propose_changes.after_command",
+            "action-applier": "records.apply.operation"}),
+    (TURN, {"agent-loop": "agent.model.after_record", "tool-runner": "relay.tool-runner.before_publish",
+            "action-applier": "records.apply.written"}),
+    (TURN, {"agent-loop": "agent.wait.after_commit", "tool-runner": "relay.tool-runner.after_publish",
+            "action-applier": "records.apply.before_ledger"}),
+    (TURN, {"agent-loop": "relay.agent-loop.before_publish", "action-applier": "records.apply.before_commit"}),
+    (TURN, {"agent-loop": "relay.agent-loop.after_publish", "action-applier": "records.apply.after_commit"}),
+    (TURN, {"agent-loop": "agent.model.before_record:2", "action-applier": "applier.apply.before_copy"}),
+    (TURN, {"agent-loop": "agent.model.after_record:2", "action-applier": "applier.apply.after_copy"}),
+    (TURN, {"agent-loop": "agent.claim.after_commit:2", "action-applier": "applier.undo.before_commit"}),
+    (TURN, {"agent-loop": "agent.model.after_record:3", "action-applier": "applier.undo.after_commit"}),
+    (TURN, {"action-applier": "applier.undo.before_target", "tool-runner": "runner.start.after_commit:2"}),
+    (TURN, {"action-applier": "records.undo.claimed", "tool-runner": "runner.finish.before_commit:2"}),
+    (TURN, {"action-applier": "records.undo.locked"}),
+    (TURN, {"action-applier": "records.undo.operation"}),
+    (TURN, {"action-applier": "records.undo.written"}),
+    (TURN, {"action-applier": "records.undo.before_ledger"}),
+    (TURN, {"action-applier": "records.undo.before_commit"}),
+    (TURN, {"action-applier": "records.undo.after_commit"}),
+    (TURN, {"action-applier": "applier.undo.before_copy"}),
+    (TURN, {"action-applier": "applier.undo.after_copy"}),
+    (ASKING, {"question-broker": "broker.ask_back.before_commit", "expiry": "expiry.questions.after_commit"}),
+    (ASKING, {"question-broker": "broker.ask_back.after_commit"}),
+    (ASKING, {"question-broker": "broker.decline.before_commit"}),
+    (ASKING, {"question-broker": "broker.decline.after_commit"}),
+    (ASKING, {"question-broker": "broker.cancel.before_commit"}),
+    (ASKING, {"question-broker": "broker.cancel.after_commit"}),
+    (ASKING, {"question-broker": "broker.tell.before_publish"}),
+    (ASKING, {"question-broker": "broker.tell.after_publish"}),
+    (STOPPING, {"agent-loop": "agent.cancel.before_commit"}),
+    (STOPPING, {"agent-loop": "agent.cancel.after_commit", "question-broker": "broker.turn_cancelled.after_commit"}),
+    (STOPPING, {"agent-loop": "agent.stop.before_record"}),
+    (DECIDING, {"action-applier": "applier.reject.before_commit"}),
+    (DECIDING, {"action-applier": "applier.reject.after_commit"}),
+    (DECIDING, {"action-applier": "applier.withdraw.before_commit"}),
+    (DECIDING, {"action-applier": "applier.withdraw.after_commit"}),
+    (DECIDING, {"action-applier": "records.apply.before_failure"}),
+    (DECIDING, {"action-applier": "records.apply.before_failure_commit"}),
+    (DECIDING, {"action-applier": "records.apply.after_failure"}),
+    (DECIDING, {"action-applier": "relay.action-applier.before_publish"}),
+    (DECIDING, {"action-applier": "relay.action-applier.after_publish"}),
+]  # fmt: skip
+"""One round each: the scene, and where which service dies in it."""
+
+
+@pytest.mark.parametrize(("scene", "points"), [pytest.param(s, p, id=" ".join(p.values())) for s, p in ROUNDS])
+async def test_a_crash_between_two_effects_changes_nothing_in_the_end(world: World, scene: Scene, points: Mapping[str, str]) -> None:
+    """Each process dies once at its point, which must be reached; the whole story still comes true, and the invariants hold."""
+    services = {name: world.service(name) for name in points}
+    await world.stack.wait_ready()
+    died = {name: service.restarts for name, service in services.items()}
+    for name, point in points.items():
+        world.crash_file(name).write_text(point)
+    async with asyncio.timeout(scenes.WITHIN):
+        await scene(world)
+        while unreached := [point for name, point in points.items() if world.crash_file(name).exists()]:
+            assert not await scenes.quiet(world), f"not reached: {unreached}"
+        await scenes.at_rest(world)
+    assert {name: service.restarts - died[name] for name, service in services.items()} == dict.fromkeys(points, 1)
+    await assert_invariants(world.db)
