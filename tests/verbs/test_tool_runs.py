@@ -176,6 +176,15 @@ async def test_no_call_is_begun_after_its_turn_was_stopped(runner: Pool, pool: P
     assert await run_of(pool, call_id) is None
 
 
+async def test_no_call_of_a_step_that_is_past_is_begun(runner: Pool, pool: Pool, turn: RunningTurn) -> None:
+    """The turn went on without it; a late message finds nothing to do, and neither does the sweep."""
+    call_id = await request_call(pool, turn, "resolve")
+    await pool.execute("UPDATE turns SET step = step + 1 WHERE id = $1", turn.id)
+    assert await start(runner, call_id) == Over("ended")
+    assert await run_of(pool, call_id) is None
+    assert await reads.stuck(runner, after=0, most=10) == []
+
+
 @pytest.mark.requirement("C5")
 async def test_a_result_that_comes_after_the_stop_is_recorded(runner: Pool, pool: Pool, turn: RunningTurn) -> None:
     """The worker learns of the stop when it renews; what it has by then is kept."""

@@ -79,7 +79,7 @@ async def test_stop_ends_a_tool_that_is_at_work(stage: Stage, heard_by: str) -> 
 async def test_stop_does_not_wait_for_a_tool_that_ignores_it(stage: Stage) -> None:
     """The run ends as stopped, and what the tool does afterwards is of no interest."""
     knocker = Knocker(stubborn=True)
-    async with stage.running(RELAY, runner_with(knocker)):
+    async with stage.running(RELAY, runner_with(knocker), lease=600.0):
         call_id = await stage.request("knock")
         await knocker.knocked.wait()
         await stage.cancel()
