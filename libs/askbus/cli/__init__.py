@@ -13,6 +13,7 @@ from askbus.stack.process import StackError
 
 COMMANDS = {
     "up": "askbus.cli.up:up",
+    "admin": "askbus.cli.admin:admin",
     "migrate": "askbus.cli.migrate:migrate",
     "provision": "askbus.cli.provision:provision",
     "config": "askbus.cli.config:config",

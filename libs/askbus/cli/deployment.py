@@ -2,26 +2,16 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from askbus.stack.data import SPANS, read_embedded
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_DATA = Path(".askbus")
-
-
-@dataclass(frozen=True)
-class Deployment:
-    """What is known of a deployment. `database_url` is the administrator's; `nats_url` holds no user of ours."""
-
-    database_url: str
-    nats_url: str
-    secret: str
-    public_url: str
-    trace_file: Path
 
 
 def data_option(command: F) -> F:
@@ -37,28 +27,26 @@ def data_option(command: F) -> F:
     )(command)
 
 
-def find_deployment(data: Path) -> Deployment:
-    """The deployment that the environment names, with what it leaves out taken from the data directory.
+def database_url(data: Path) -> str:
+    """The administrator's DSN. Raises UsageError that says which variable to set where nobody knows it."""
+    return _known("ASKBUS_DATABASE_URL", read_embedded(data).database_url, data)
 
-    Raises UsageError that says which variable to set when neither knows.
-    """
-    from askbus.stack.data import read_embedded
 
-    embedded = read_embedded(data)
+def public_url(data: Path) -> str:
+    """The address that people open. Raises UsageError like `database_url`."""
+    return _known("ASKBUS_PUBLIC_URL", read_embedded(data).public_url, data)
 
-    def known(variable: str, there: str | None) -> str:
-        value = os.environ.get(variable) or there
-        if value is None:
-            raise click.UsageError(f"Set {variable}, or start `askbus up` and name its --data directory (looked in {data}).")
-        return value
 
-    return Deployment(
-        database_url=known("ASKBUS_DATABASE_URL", embedded.database_url),
-        nats_url=known("ASKBUS_NATS_URL", embedded.nats_url),
-        secret=known("ASKBUS_SECRET", embedded.secret),
-        public_url=known("ASKBUS_PUBLIC_URL", embedded.public_url),
-        trace_file=Path(known("ASKBUS_TRACE_FILE", str(data / "spans.jsonl"))),
-    )
+def trace_file(data: Path) -> Path:
+    """Where services keep their spans, whether or not there are any."""
+    return Path(os.environ.get("ASKBUS_TRACE_FILE") or data / SPANS)
+
+
+def _known(variable: str, there: str | None, data: Path) -> str:
+    value = os.environ.get(variable) or there
+    if value is None:
+        raise click.UsageError(f"Set {variable}, or start `askbus up` and name its --data directory (looked in {data}).")
+    return value
 
 
 def required(variable: str) -> str:

@@ -1,11 +1,13 @@
-"""The first start of a deployment: somebody has to be the owner."""
+"""Signing in where `askbus up` runs: somebody has to be the owner."""
+
+from askbus.cli.admin import sign_in_link
 
 
-async def sign_in_link(database_url: str, public_url: str) -> str | None:
-    """A one-time link for the owner of a deployment that nobody has signed in to yet, else None.
+async def first_owner(database_url: str, public_url: str) -> str | None:
+    """A one-time sign-in link for the first owner; None where there are people and no owner among them.
 
-    The first call makes the owner, with a workspace and a project to begin with. `database_url` is the administrator's. The
-    link is for the terminal, never for a log.
+    The first call makes the owner, with a workspace and a project to begin with. `database_url` is the administrator's. The link
+    is for the terminal, never for a log.
     """
     import asyncpg
 
@@ -17,17 +19,16 @@ async def sign_in_link(database_url: str, public_url: str) -> str | None:
     db = await asyncpg.connect(database_url, server_settings=SETTINGS)
     try:
         async with db.transaction():
-            owner = await Statement("askbus.cli", "sql/first_owner.sql").row(db)
-            if owner is not None and owner["signed_in"]:
-                return None
-            if owner is not None:
-                workspace, user = owner["workspace_id"], owner["user_id"]
-            else:
-                workspace = await verbs.create_workspace(db, "Home")
-                await verbs.create_project(db, workspace, "General")
+            first = await Statement("askbus.cli", "sql/first_owner.sql").one(db)
+            workspace, user = first["workspace_id"], first["user_id"]
+            if first["nobody"]:
+                workspace = await verbs.create_workspace(db, "My team")
+                await verbs.create_project(db, workspace, "Main")
                 user = await verbs.create_user(db, "owner@localhost", "Owner")
                 await verbs.set_member(db, workspace, user, Role.OWNER)
+            elif user is None:
+                return None
             code = await verbs.create_login_code(db, workspace, user)
     finally:
         await db.close()
-    return f"{public_url}/#login={code}"
+    return sign_in_link(public_url, code)

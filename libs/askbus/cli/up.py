@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from askbus.cli.deployment import data_option
-from askbus.cli.first_start import sign_in_link
+from askbus.cli.first_start import first_owner
 
 if TYPE_CHECKING:
     from askbus.stack.options import Options
@@ -104,7 +104,7 @@ async def _live(stack: "Stack", view: "View") -> None:
     async with stack:
         stack.guard_servers()
         view.say(f"askbus is at {stack.http_url}")
-        link = await sign_in_link(stack.database_url, stack.http_url)
+        link = await first_owner(stack.database_url, stack.http_url)
         if link is not None:
             view.say(f"Sign in within 15 minutes, once: {link}")
         await asyncio.Event().wait()

@@ -1,1 +1,2 @@
-SELECT id, name FROM workspaces WHERE name = :name
+-- A workspace by its name or id.
+SELECT id, name FROM workspaces WHERE name = :named OR id::text = lower(:named) ORDER BY name = :named DESC LIMIT 1

@@ -1,6 +1,5 @@
--- The owner who was made at the first start, and whether anybody has ever signed in.
-SELECT m.workspace_id, m.user_id, EXISTS (SELECT FROM sessions) AS signed_in
-  FROM memberships m
- WHERE m.role = 'owner'
- ORDER BY m.workspace_id
- LIMIT 1
+-- The owner who was made first, and whether there is nobody at all yet.
+SELECT owner.workspace_id, owner.user_id, NOT EXISTS (SELECT FROM users) AS nobody
+  FROM (SELECT) AS one
+  LEFT JOIN LATERAL (
+        SELECT workspace_id, user_id FROM memberships WHERE role = 'owner' ORDER BY workspace_id, user_id LIMIT 1) owner ON true

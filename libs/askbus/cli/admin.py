@@ -1,0 +1,251 @@
+"""`askbus admin …`: the operator's hand on workspaces, projects, people and tokens, straight on the database.
+
+What a command makes is printed alone on standard output, so that scripts can use it. Sign-in links and tokens are secrets for
+the terminal: they are printed once, and neither stored nor logged.
+"""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from askbus.access.model import TOKEN_SCOPES, Role, Scope
+from askbus.cli.deployment import data_option, database_url, public_url
+
+if TYPE_CHECKING:
+    from askbus.db.pool import Connection
+
+Command = Callable[..., Awaitable[None]]
+
+WORKSPACE = click.option("--workspace", "-w", required=True, metavar="NAME", help="The workspace, by name or id.")
+
+
+def on_the_database(command: Command) -> Callable[..., None]:
+    """Runs the command in one transaction of the administrator's, given as its first argument `db`."""
+
+    async def connected(data: Path, **arguments: Any) -> None:
+        import asyncpg
+
+        from askbus.db.pool import SETTINGS, prepare
+
+        try:
+            db = await asyncpg.connect(database_url(data), server_settings=SETTINGS, timeout=10)
+        except (OSError, TimeoutError, asyncpg.PostgresError) as error:
+            raise click.ClickException(f"Postgres cannot be reached: {error}") from error
+        try:
+            await prepare(db)
+            async with db.transaction():
+                await command(db, **arguments)
+        except asyncpg.UndefinedTableError:
+            raise click.ClickException("This database has no askbus in it yet: run askbus migrate.") from None
+        except (asyncpg.CheckViolationError, asyncpg.DataError) as error:
+            raise click.ClickException(f"The database refused this: {error}") from error
+        finally:
+            await db.close()
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        asyncio.run(connected(**arguments))
+
+    return data_option(run)
+
+
+@click.group
+def admin() -> None:
+    """Workspaces, projects, people and tokens, by name or id.
+
+    ASKBUS_DATABASE_URL names the administrator's database; without it, that of the `askbus up` on the --data directory is used.
+    """
+
+
+@admin.group
+def workspace() -> None:
+    """Teams: everything belongs to exactly one."""
+
+
+@workspace.command("create")
+@click.argument("name")
+@on_the_database
+async def create_workspace(db: "Connection", name: str) -> None:
+    """Make a workspace and print its id."""
+    from askbus.access import verbs
+
+    click.echo(await verbs.create_workspace(db, name))
+
+
+@admin.group
+def project() -> None:
+    """The units of access inside a workspace."""
+
+
+@project.command("create")
+@click.argument("name")
+@WORKSPACE
+@on_the_database
+async def create_project(db: "Connection", name: str, workspace: str) -> None:
+    """Make a project and print its id."""
+    from askbus.access import directory, verbs
+
+    click.echo(await verbs.create_project(db, await directory.find_workspace(db, workspace), name))
+
+
+@project.command("add")
+@click.argument("project")
+@click.argument("email")
+@WORKSPACE
+@on_the_database
+async def add_to_project(db: "Connection", project: str, email: str, workspace: str) -> None:
+    """Let a member or viewer see a project. Owners and admins see all."""
+    from askbus.access import directory, verbs
+
+    workspace_id = await directory.find_workspace(db, workspace)
+    project_id = await directory.find_project(db, workspace_id, project)
+    await verbs.add_to_project(db, workspace_id, project_id, await directory.find_user(db, email))
+
+
+@project.command("remove")
+@click.argument("project")
+@click.argument("email")
+@WORKSPACE
+@on_the_database
+async def remove_from_project(db: "Connection", project: str, email: str, workspace: str) -> None:
+    """Take a project away from a member or viewer."""
+    from askbus.access import directory, verbs
+
+    workspace_id = await directory.find_workspace(db, workspace)
+    project_id = await directory.find_project(db, workspace_id, project)
+    await verbs.remove_from_project(db, workspace_id, project_id, await directory.find_user(db, email))
+
+
+@admin.group
+def user() -> None:
+    """People."""
+
+
+@user.command("create")
+@click.argument("email")
+@click.argument("name")
+@on_the_database
+async def create_user(db: "Connection", email: str, name: str) -> None:
+    """Make a person, or find the one with this address, and print their id. They see nothing until they are a member."""
+    from askbus.access import verbs
+
+    click.echo(await verbs.create_user(db, email, name))
+
+
+@admin.group
+def member() -> None:
+    """Who belongs to a workspace, and as what."""
+
+
+@member.command("set")
+@click.argument("workspace")
+@click.argument("email")
+@click.argument("role", type=click.Choice([role.value for role in Role]))
+@click.option("--demo", is_flag=True, help="They see everything of their projects and change nothing.")
+@on_the_database
+async def set_member(db: "Connection", workspace: str, email: str, role: str, demo: bool) -> None:
+    """Make somebody a member of a workspace, or change what they are there."""
+    from askbus.access import directory, verbs
+
+    workspace_id = await directory.find_workspace(db, workspace)
+    await verbs.set_member(db, workspace_id, await directory.find_user(db, email), Role(role), demo=demo)
+
+
+@member.command("remove")
+@click.argument("workspace")
+@click.argument("email")
+@on_the_database
+async def remove_member(db: "Connection", workspace: str, email: str) -> None:
+    """Remove somebody from a workspace; their sessions and tokens there end."""
+    from askbus.access import directory, verbs
+
+    await verbs.remove_member(db, await directory.find_workspace(db, workspace), await directory.find_user(db, email))
+
+
+@admin.command("login-link")
+@click.argument("email")
+@WORKSPACE
+@on_the_database
+async def login_link(db: "Connection", email: str, workspace: str) -> None:
+    """Print a link that signs a member in, once and within 15 minutes."""
+    from askbus.access import directory, verbs
+
+    address = public_url(click.get_current_context().params["data"])
+    workspace_id = await directory.find_workspace(db, workspace)
+    click.echo(sign_in_link(address, await verbs.create_login_code(db, workspace_id, await directory.find_user(db, email))))
+
+
+@admin.group
+def token() -> None:
+    """API tokens of agents."""
+
+
+@token.command("create")
+@click.argument("email")
+@WORKSPACE
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(sorted(scope.value for scope in TOKEN_SCOPES)),
+    default=[Scope.DATA_READ.value],
+    show_default=True,
+    help="What it may do; give it once for each.",
+)
+@click.option("--project", "projects", multiple=True, metavar="NAME", help="Only these projects; all of the member's by default.")
+@click.option("--name", default="made at the command line", show_default=True, help="What people see beside its questions.")
+@on_the_database
+async def create_token(
+    db: "Connection", *, email: str, workspace: str, scopes: tuple[str, ...], projects: tuple[str, ...], name: str
+) -> None:
+    """Make an API token that acts for a member, and print it: this once, it is not stored."""
+    from askbus.access import directory, verbs
+
+    workspace_id = await directory.find_workspace(db, workspace)
+    secret, _row = await verbs.issue_token(
+        db,
+        workspace_id,
+        await directory.find_user(db, email),
+        name=name,
+        scopes=[Scope(scope) for scope in scopes],
+        projects=[await directory.find_project(db, workspace_id, one) for one in projects] or None,
+    )
+    click.echo(secret)
+
+
+@admin.command("list")
+@on_the_database
+async def show_directory(db: "Connection") -> None:
+    """Show every workspace with its projects and members."""
+    from askbus.access import directory
+
+    for workspace in await directory.directory(db):
+        click.echo(f"{workspace.name}  {workspace.id}")
+        for project in workspace.projects:
+            click.echo(f"  project  {project.name}  {project.id}")
+        for member in workspace.members:
+            kind = f"{member.role.value}, demo" if member.demo else member.role.value
+            click.echo(f"  {kind}  {member.email}  {member.name}  {member.id}  sees {', '.join(member.projects) or 'nothing'}")
+
+
+@admin.group
+def feed() -> None:
+    """The log of changes that streams and services follow."""
+
+
+@feed.command("new-epoch")
+@on_the_database
+async def begin_epoch(db: "Connection") -> None:
+    """Begin a new lineage of the log: after a restore of the database, before the services start. Clients start over."""
+    from askbus.feed.lineage import new_epoch
+
+    click.echo(await new_epoch(db))
+
+
+def sign_in_link(address: str, code: str) -> str:
+    """The code stands in the fragment: browsers send that to nobody."""
+    return f"{address.rstrip('/')}/#login={code}"
