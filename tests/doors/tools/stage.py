@@ -126,6 +126,8 @@ class Stage:
                 status="requested",
                 workspace_id=self.turn.workspace_id,
                 parent_id=self.turn.id,
+                traceparent=None,
+                delivery=1,
             )
             for call_id in calls
         ]
