@@ -133,9 +133,11 @@ def _subscribe(
 ) -> None:
     async def decode(message: StreamMessage[Msg]) -> BaseModel:
         try:
-            return body.model_validate_json(message.body)
+            request = body.model_validate_json(message.body)
         except ValidationError as error:
             raise InvalidInput(_what_is_wrong(error)) from None
+        telemetry.mark(request)
+        return request
 
     subscriber = broker.subscriber(subject, queue=owner.value, decoder=decode, title=title, no_reply=True)
     subscriber(handler)

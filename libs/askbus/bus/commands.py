@@ -29,6 +29,7 @@ class Commands:
         then it may have happened, and the same command may be sent again.
         """
         with telemetry.span(type(command).__name__, kind=SpanKind.CLIENT, subject=command.subject()):
+            telemetry.mark(command)
             result = await self._ask(command, self._timeout if timeout is None else timeout)
         if isinstance(result, AskbusError):
             raise result
