@@ -7,7 +7,7 @@ from pydantic import JsonValue, ValidationError
 
 from askbus.access.model import Principal, Role, Scope
 from askbus.errors import AskbusError, InvalidInput, NotFound, PermissionDenied, TimedOut
-from askbus.records.engine import Records, open_records
+from askbus.records.engine import Records, Timeouts, open_records
 from askbus.records.model import QueryPlan, Rows
 from askbus.records.query import query
 from askbus.testing.records import TeamDatabase, somebody
@@ -197,7 +197,7 @@ async def test_a_read_cannot_write_and_cannot_last(shop: TeamDatabase, member: P
         "CREATE VIEW sneaky AS SELECT sneak() AS id",
         "CREATE VIEW slow AS SELECT 1 AS id, pg_sleep(60)::text AS s",
     )
-    records = open_records(shop.url, read_timeout=0.2)
+    records = open_records(shop.url, timeouts=Timeouts(read=0.2))
     with pytest.raises(InvalidInput, match="read-only"):
         await query(records, member, QueryPlan(collection="sneaky"))
     with pytest.raises(TimedOut, match="Narrow the filter"):

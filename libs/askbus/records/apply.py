@@ -168,7 +168,7 @@ async def _image(connection: AsyncConnection, done: _Written, schema: Schema) ->
         operation=operation.id,
         kind=operation.kind,
         collection=collection.name,
-        label=operation.label,
+        label=" ".join(current[name] or "" for name in collection.label) if creating else operation.label,
         key={name: current[name] or "" for name in collection.key},
         key_before=operation.key,
         before={} if creating else {change.field: change.before for change in operation.changes},

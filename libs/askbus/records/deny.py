@@ -51,7 +51,7 @@ class Policy(BaseModel):
         """Why the collection can never be written, or an empty string.
 
         Without a word from the deployment, accounts and credentials are tables that are named so (`users`, `oauth_grants`), or
-        that hold a denied column.
+        that hold a column with a secret's name.
         """
         if collection in self.never_written:
             return f"{collection} is never changed here: the deployment lists it"
@@ -59,7 +59,7 @@ class Policy(BaseModel):
             return ""
         parts = set(words(collection.rpartition(".")[2]))
         named = parts & ACCOUNT_WORDS and parts <= ACCOUNT_WORDS | BESIDE_ACCOUNTS
-        if named or any(column.denied for column in columns):
+        if named or any(column.denied and _is_secret(words(column.name)) for column in columns):
             return f"{collection} holds accounts or credentials; whoever runs askbus can free it for changes"
         return ""
 

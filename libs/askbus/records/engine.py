@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 from sqlalchemy import URL, false, literal, make_url, select
@@ -25,6 +26,16 @@ FRESH_FOR = 2.0
 """Seconds that a read may rely on the schema without looking whether DDL has changed it. Writes always look."""
 
 
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds that a read and a write may take, each statement, and that a write waits for somebody else's lock. `lock` is
+    shorter than `write`, so that waiting in vain counts as busy, to be tried again, and not as a refusal."""
+
+    read: float = 10.0
+    write: float = 30.0
+    lock: float = 10.0
+
+
 class SchemaMoved(Exception):
     """DDL came in between; the next attempt sees its result."""
 
@@ -32,20 +43,11 @@ class SchemaMoved(Exception):
 class Records:
     """One database of records, for the life of a process. `dispose` closes its connections."""
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        policy: Policy,
-        *,
-        read_timeout: float = 10.0,
-        write_timeout: float = 30.0,
-        fresh_for: float = FRESH_FOR,
-    ) -> None:
+    def __init__(self, engine: AsyncEngine, policy: Policy, timeouts: Timeouts, *, fresh_for: float = FRESH_FOR) -> None:
         self.engine = engine
         self.policy = policy
-        self._read_timeout = read_timeout
-        self._write_timeout = write_timeout
         self.fresh_for = fresh_for
+        self._timeouts = timeouts
         self._schema: Schema | None = None
         self._looked = 0.0
         self._lock = asyncio.Lock()
@@ -65,8 +67,11 @@ class Records:
         async with self._lock:
             if not look and self._schema is not None and time.monotonic() - self._looked < self.fresh_for:
                 return self._schema
-            async with self.reading() as own:
-                return await self._look(own)
+            try:
+                async with self.reading() as own:
+                    return await self._look(own)
+            except DBAPIError as error:  # a pooled connection that the server has ended meanwhile, above all
+                raise unavailable(error) from error
 
     async def _look(self, connection: AsyncConnection) -> Schema:
         looked = time.monotonic()
@@ -118,20 +123,21 @@ class Records:
         """A read-only transaction on one snapshot, with a time limit, in which row-level security policies can see who asks:
         `current_setting('askbus.user_id')` and `askbus.workspace_id`."""
         async with self._connection(readonly=True) as connection:
-            await self.use_read_settings(connection, principal, self._read_timeout)
+            await self._use_read_settings(connection, principal, self._timeouts.read, 0)
             yield connection
 
     @asynccontextmanager
     async def writing(self, principal: Principal) -> AsyncIterator[AsyncConnection]:
         """A transaction that commits when the block ends. Values are spelled as in `reading` until `use_write_settings`."""
         async with self._connection(readonly=False) as connection, connection.begin():
-            await self.use_read_settings(connection, principal, self._write_timeout)
+            await self._use_read_settings(connection, principal, self._timeouts.write, self._timeouts.lock)
             yield connection
 
     @staticmethod
-    async def use_read_settings(connection: AsyncConnection, principal: Principal | None, timeout: float) -> None:
+    async def _use_read_settings(connection: AsyncConnection, principal: Principal | None, timeout: float, lock: float) -> None:
         parameters = {
             "timeout": str(int(timeout * 1000)),
+            "lock_timeout": str(int(lock * 1000)),
             "user_id": str(principal.user_id) if principal else "",
             "workspace_id": str(principal.workspace_id) if principal else "",
         }
@@ -160,13 +166,8 @@ class Records:
             await connection.close()
 
 
-def open_records(
-    url: str, policy: Policy | None = None, *, pool_size: int = 8, read_timeout: float = 10.0, write_timeout: float = 30.0
-) -> Records:
-    """The records in the Postgres database at `url` (postgresql://user:password@host/name). Opens no connection yet.
-
-    `read_timeout` and `write_timeout` are seconds for one statement.
-    """
+def open_records(url: str, policy: Policy | None = None, *, pool_size: int = 8, timeouts: Timeouts | None = None) -> Records:
+    """The records in the Postgres database at `url` (postgresql://user:password@host/name). Opens no connection yet."""
     engine = create_async_engine(
         driver_url(url),
         pool_size=pool_size,
@@ -176,7 +177,7 @@ def open_records(
         connect_args={"timeout": 10, "server_settings": {"application_name": "askbus records"}},
         hide_parameters=True,
     )
-    return Records(engine, policy or Policy(), read_timeout=read_timeout, write_timeout=write_timeout)
+    return Records(engine, policy or Policy(), timeouts or Timeouts())
 
 
 def driver_url(url: str) -> URL:

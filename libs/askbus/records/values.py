@@ -21,6 +21,8 @@ SAFE_INTEGER = 2**53 - 1
 """The largest integer that every JSON reader keeps (RFC 8259, section 6)."""
 
 _RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
+MOST_LABELS = 20
+
 _WIDE = Context(prec=4000)
 """Arithmetic without rounding for every number that a caller can write."""
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -161,8 +163,9 @@ def _text(value: JsonValue, column: Column) -> str:
 
 def _enum(value: JsonValue, column: Column) -> str:
     if not isinstance(value, str) or value not in column.labels:
-        close = nearest(str(value), list(column.labels), 20)
-        raise Unsuitable(f"send one of {', '.join(close)}")
+        labels = list(column.labels)
+        shown = labels if len(labels) <= MOST_LABELS else nearest(str(value), labels, MOST_LABELS)
+        raise Unsuitable(f"send one of {', '.join(shown)}{', …' if len(labels) > MOST_LABELS else ''}")
     return value
 
 

@@ -1,5 +1,6 @@
--- Set for this transaction alone: the time limit, one spelling of every value, and who asks, for row-level security policies.
+-- Set for this transaction alone: the time limits, one spelling of every value, and who asks, for row-level security policies.
 SELECT set_config('statement_timeout', :timeout, true),
+       set_config('lock_timeout', :lock_timeout, true),
        set_config('TimeZone', 'UTC', true),
        set_config('DateStyle', 'ISO, YMD', true),
        set_config('IntervalStyle', 'iso_8601', true),
