@@ -14,7 +14,14 @@ from askbus.testing.servers import TestDatabase
 
 MakeApp = Callable[[Settings], App]
 
-QUICK: Mapping[str, object] = {"lease": 1.0, "ack_wait": 1.0, "sweep_every": 0.3, "stuck_after": 0.5, "expiry_every": 0.2, "drain": 2.0}
+QUICK: Mapping[str, object] = {
+    "lease": 1.0,
+    "ack_wait": 1.0,
+    "sweep_every": 0.3,
+    "stuck_after": 0.5,
+    "expiry_every": 0.2,
+    "drain": 2.0,
+}
 """Clocks short enough that a test may wait for what they do."""
 
 
@@ -26,14 +33,17 @@ class Composed:
 
     @property
     def http(self) -> str:
-        return f"http://127.0.0.1:{self.apps[Service.GATEWAY][0].door.port}"
+        return self.url()
+
+    def url(self, gateway: int = 0) -> str:
+        """Where this one of the gateways listens."""
+        return f"http://127.0.0.1:{self.apps[Service.GATEWAY][gateway].door.port}"
 
     def client(self, who: Person | Agent | None = None, *, gateway: int = 0) -> httpx2.AsyncClient:
         """An HTTP client that is this person's browser, or this agent; a stranger without any. Use it as a context manager."""
-        url = f"http://127.0.0.1:{self.apps[Service.GATEWAY][gateway].door.port}"
         headers = {"authorization": f"Bearer {who.token}"} if isinstance(who, Agent) else {}
         cookies = {"askbus_session": who.cookie} if isinstance(who, Person) else {}
-        return httpx2.AsyncClient(base_url=url, headers=headers, cookies=cookies, timeout=30)
+        return httpx2.AsyncClient(base_url=self.url(gateway), headers=headers, cookies=cookies, timeout=30)
 
 
 @asynccontextmanager
