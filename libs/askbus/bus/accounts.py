@@ -71,8 +71,8 @@ def permissions(service: Service) -> Permissions:
     publish += [subjects.facts(word) for word in sorted(FACTS_OF.get(service, ()))]
     publish += [subjects.nudge(owner) for owner in NUDGES.get(service, ())]
     publish += [f"$JS.API.STREAM.INFO.{stream.name}" for stream in STREAMS if service in stream.used_by]
-    if service in VERBS or service is Service.GATEWAY:
-        # Replies, and the answers to the callout. Never `allow_responses`: it would publish on whatever subject a caller names.
+    if VERBS.get(service):
+        # Replies. Never `allow_responses`: it would publish on whatever subject a caller names.
         publish.append(f"{subjects.INBOX}.>")
     subscribe += [subjects.command(service, verb) for verb in VERBS.get(service, ())]
     subscribe += [f"agent.*.{noun}.*" for noun in DOORS.get(service, ())]

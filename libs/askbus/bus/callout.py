@@ -32,6 +32,7 @@ Authenticate = Callable[[str], Awaitable[UUID | None]]
 PATIENCE = 4.0
 """Seconds for looking up a token; the server gives up after 5."""
 
+SERVER_INBOX = subjects.AUTH_CALLOUT_REPLY.partition("*")[0]
 MOST_SUBSCRIPTIONS = 100
 LARGEST_MESSAGE = 1 << 20
 
@@ -88,6 +89,9 @@ class Callout:
         task.add_done_callback(self._running.discard)
 
     async def _answer(self, message: Msg) -> None:
+        if not message.reply.startswith(SERVER_INBOX):
+            log.warning("callout.not_understood", error="no reply subject of the server's")
+            return
         try:
             asked = _Request.model_validate(_claims(message.data)).nats
         except ValueError as error:

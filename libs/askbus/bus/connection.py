@@ -28,6 +28,14 @@ class Connection(Client):
         super().__init__()
         self.reconnected: set[Callable[[], None]] = set()
 
+    async def flush(self, timeout: int = FLUSH) -> None:
+        """Returns once the server has seen everything that was sent before. Raises nats.errors.Error.
+
+        nats-py writes its PING past what still lies in its own buffer, an UNSUB for one; the second PING comes after that.
+        """
+        await super().flush(timeout)
+        await super().flush(timeout)
+
     @property
     def alive(self) -> bool:
         """False once the client is closed for good: the process must be started anew."""
@@ -35,9 +43,9 @@ class Connection(Client):
 
 
 async def settle(nc: Connection) -> None:
-    """Returns once the server has seen all that was sent, subscriptions above all; a lost connection sends them when it is back."""
+    """Returns once the server knows every subscription; one that is made while the connection is lost is sent when it is back."""
     with contextlib.suppress(nats.errors.Error):
-        await nc.flush(timeout=FLUSH)
+        await nc.flush()
 
 
 async def connect(

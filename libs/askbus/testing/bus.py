@@ -1,10 +1,12 @@
 """What tests of the bus need: a provisioned server with connections to it, handlers that keep what they saw, facts."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import cast
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 from nats.aio.msg import Msg
@@ -142,3 +144,23 @@ async def spy(nc: Connection, subject: str) -> list[Msg]:
     await nc.subscribe(subject, cb=keep)
     await nc.flush()
     return heard
+
+
+async def knock(url: str, **credentials: str) -> str:
+    """The server's answer to a client that connects with these (`user` and `pass`, or `auth_token`): PONG lets it in.
+
+    On the bare wire, since nats-py takes a closed door for an open one when the server is slow to refuse.
+    """
+    where = urlsplit(url)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    try:
+        options = json.dumps({"verbose": False, "pedantic": False, "protocol": 1, **credentials})
+        writer.write(f"CONNECT {options}\r\nPING\r\n".encode())
+        async with asyncio.timeout(20):
+            async for line in reader:
+                if line.startswith((b"PONG", b"-ERR")):
+                    return line.decode().strip()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+    return "closed"
