@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from askbus.bus.envelope import Service
 from askbus.db.pool import Pool, open_pool
 from askbus.testing.people import Company, found_company
 from askbus.testing.servers import TestDatabase
+from askbus.testing.turns import RunningTurn, running_turn
 
 
 @pytest.fixture
@@ -20,3 +22,16 @@ async def pool(database: TestDatabase) -> AsyncIterator[Pool]:
 async def company(pool: Pool) -> Company:
     """One workspace with a person of each kind, and a stranger."""
     return await found_company(pool)
+
+
+@pytest.fixture
+async def runner(database: TestDatabase) -> AsyncIterator[Pool]:
+    """Two connections as the tool-runner's own role, which may write runs and nothing of a turn's."""
+    async with open_pool(database.role_url(Service.TOOL_RUNNER), size=2, name="tool-runner") as pool:
+        yield pool
+
+
+@pytest.fixture
+async def turn(pool: Pool, company: Company) -> RunningTurn:
+    """A turn of Mia's that waits for its tools."""
+    return await running_turn(pool, company)

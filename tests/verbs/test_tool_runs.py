@@ -1,68 +1,27 @@
 """Runs of tool calls: one claim at a time, fenced by it, and nothing finished happens again."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from itertools import product
 from uuid import UUID, uuid4
 
-import asyncpg
 import pytest
+from tests.verbs.tool_runs import DONE, LATER, LEASE, start, started
 
-from askbus.bus.envelope import Service
-from askbus.db.pool import Pool, open_pool
-from askbus.errors import InvalidInput, NotFound
-from askbus.testing.people import Company
-from askbus.testing.servers import TestDatabase
-from askbus.testing.turns import RunningTurn, cancel_turn, request_call, run_of, running_turn
+from askbus.db.pool import Pool
+from askbus.errors import NotFound
+from askbus.testing.turns import RunningTurn, cancel_turn, request_call, run_of
 from askbus.testing.waiting import until
 from askbus.tools import reads, verbs
 from askbus.tools.model import (
     MOST_ATTEMPTS,
-    MOVES,
-    Asked,
-    Claimed,
     Held,
     Outcome,
     Over,
     RunState,
-    RunVerb,
     StartedRun,
-    ToolResult,
 )
 
 pytestmark = pytest.mark.requirement("C20")
-
-LEASE = 6.0
-LATER = datetime.now(UTC) + timedelta(hours=1)
-"""After every lease of these tests."""
-DONE = Outcome.of(Asked(question_id=uuid4()))
-
-
-@pytest.fixture
-async def runner(database: TestDatabase) -> AsyncIterator[Pool]:
-    """Two connections as the tool-runner's own role, which may write runs and nothing of a turn's."""
-    async with open_pool(database.role_url(Service.TOOL_RUNNER), size=2, name="tool-runner") as pool:
-        yield pool
-
-
-@pytest.fixture
-async def turn(pool: Pool, company: Company) -> RunningTurn:
-    """A turn of Mia's that waits for its tools."""
-    return await running_turn(pool, company)
-
-
-async def start(
-    runner: Pool, call_id: UUID, *, repeatable: bool = True, now: datetime | None = None, most: int = MOST_ATTEMPTS
-) -> Claimed:
-    names = ["resolve"] if repeatable else []
-    return await verbs.start_run(runner, call_id, claim=uuid4(), lease=LEASE, repeatable=names, trace=None, most=most, now=now)
-
-
-async def started(runner: Pool, call_id: UUID, *, repeatable: bool = True, now: datetime | None = None) -> StartedRun:
-    claimed = await start(runner, call_id, repeatable=repeatable, now=now)
-    assert isinstance(claimed, StartedRun)
-    return claimed
 
 
 async def finished_facts(pool: Pool, call_id: UUID) -> int:
@@ -272,55 +231,3 @@ async def test_calls_without_a_worker_are_found_and_others_left(runner: Pool, po
     assert {call.id for call in await reads.stuck(runner, after=60, most=10)} == {let_go}
     await cancel_turn(pool, turn)
     assert {call.id for call in await reads.stuck(runner, after=0, most=10)} == {let_go}
-
-
-OUTCOMES = {
-    RunVerb.SUCCEED: Outcome(RunState.SUCCEEDED, ToolResult(ok=True, content=1)),
-    RunVerb.FAIL: Outcome.failed(InvalidInput("no")),
-    RunVerb.ASK: DONE,
-    RunVerb.LOSE: Outcome.unknown(),
-}
-
-
-async def test_every_state_takes_just_the_verbs_that_it_may(runner: Pool, pool: Pool, turn: RunningTurn) -> None:
-    """The whole table of moves, on the database: what has an outcome keeps it."""
-    for position, (state, verb) in enumerate(product(RunState, RunVerb)):
-        call_id = await request_call(pool, turn, "resolve", position=position)
-        run = await started(runner, call_id)
-        if state is not RunState.STARTED:
-            reached = next(outcome for outcome in OUTCOMES.values() if outcome.state is state)
-            assert await verbs.finish_run(runner, run, reached, trace=None)
-        if verb is RunVerb.TAKE_OVER:
-            moved = isinstance(await start(runner, call_id, now=LATER), StartedRun)
-        else:
-            moved = await verbs.finish_run(runner, run, OUTCOMES[verb], trace=None)
-        stored = await run_of(pool, call_id)
-        assert stored is not None
-        assert (state, verb, moved) == (state, verb, (state, verb) in MOVES)
-        assert (state, verb, stored.state) == (state, verb, MOVES.get((state, verb), state))
-
-
-NONSENSE = (
-    "state = 'succeeded'",
-    "state = 'succeeded', finished_at = now(), holder = NULL, lease_until = NULL",
-    "state = 'asked', finished_at = now(), holder = NULL, lease_until = NULL",
-    "holder = NULL, lease_until = NULL",
-    "result = '{}'",
-    "question_id = gen_random_uuid()",
-)
-
-
-async def test_nonsense_cannot_be_stored(runner: Pool, pool: Pool, turn: RunningTurn) -> None:
-    """A run has an outcome or a holder, and an outcome has its result or its question."""
-    call_id = await request_call(pool, turn, "resolve")
-    await started(runner, call_id)
-    for nonsense in NONSENSE:
-        with pytest.raises(asyncpg.CheckViolationError):
-            await runner.execute(f"UPDATE tool_runs SET {nonsense} WHERE id = $1", call_id)
-
-
-async def test_the_tool_runner_writes_runs_alone(runner: Pool) -> None:
-    """What belongs to other services its role cannot change."""
-    for table in ("turns", "tool_calls", "threads", "questions", "actions"):
-        with pytest.raises(asyncpg.InsufficientPrivilegeError):
-            await runner.execute(f"DELETE FROM {table}")
