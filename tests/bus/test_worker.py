@@ -224,6 +224,23 @@ async def test_an_outage_costs_a_fact_no_delivery(bus: Bus, nc: Connection, outa
     await worker.stop()
 
 
+async def test_patience_with_an_outage_ends(bus: Bus, nc: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is always down for one fact alone must not hold a slot for ever: each time it is given up counts."""
+    monkeypatch.setattr("askbus.bus.worker.PATIENCE", 0.2)
+
+    async def down_at_first(fact: Fact) -> None:
+        if fact.delivery == 1:
+            raise Unavailable("down")
+
+    seen = Seen(down_at_first)
+    worker = Worker(nc, BROKER, handlers(seen), ack_wait=ACK_WAIT)
+    await worker.start()
+    await bus.publish(nc, answered())
+    await bus.settled(nc)
+    assert [fact.delivery for fact in seen.facts] == [1, 1, 1, 2]
+    await worker.stop()
+
+
 async def test_a_refusal_is_no_outage(bus: Bus, nc: Connection) -> None:
     """An error that will be the same next time counts."""
 

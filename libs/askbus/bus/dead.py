@@ -14,6 +14,7 @@ from askbus.bus import faults, subjects
 from askbus.bus.connection import Connection
 from askbus.bus.fact import Fact
 from askbus.bus.streams import DLQ, FACTS
+from askbus.runtime import crash
 
 log = structlog.get_logger()
 
@@ -56,11 +57,13 @@ class DeadLetters:
             deliveries=message.metadata.num_delivered,
         )
         await self._store(letter, fact)
+        crash.point(f"dead.{self._consumer}.before_term")
         await self._nc.request(message.reply, TERM, timeout=ACK_TIMEOUT)
 
     async def _store(self, letter: "Letter", fact: Fact | None) -> None:
         if fact is not None and self._on_dead is not None:
             await self._on_dead(fact)
+            crash.point(f"dead.{self._consumer}.before_store")
         js = self._nc.jetstream(timeout=ACK_TIMEOUT)
         await js.publish(subjects.dead_letter(self._consumer), letter.data, stream=DLQ, headers=letter.headers(self._consumer))
         log.error(

@@ -25,7 +25,7 @@ from askbus.bus.fact import Fact
 from askbus.bus.pull import ConsumerGone, Pull
 from askbus.bus.streams import ACTS_ON, DELIVERIES, FACTS
 from askbus.errors import Unavailable
-from askbus.runtime import telemetry
+from askbus.runtime import crash, telemetry
 
 log = structlog.get_logger()
 
@@ -187,6 +187,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001  # whatever a handler raises: again, and in the end a dead letter
             await self._failed(message, fact, error)
         else:
+            crash.point(f"worker.{self.service.value}.before_ack")
             await self._acknowledge(message, fact)
 
     async def _handle(self, fact: Fact) -> None:
