@@ -7,7 +7,8 @@ import structlog
 
 from askbus.access import reads
 from askbus.bus.callout import Callout
-from askbus.runtime.service import OUTAGES, Ground
+from askbus.db.outages import OUTAGES
+from askbus.runtime.service import Ground
 
 log = structlog.get_logger()
 

@@ -19,7 +19,7 @@ from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied,
 from askbus.models.model import parse_arguments
 from askbus.records.engine import Records
 from askbus.runtime import crash, telemetry
-from askbus.runtime.service import OUTAGES
+from askbus.db.outages import OUTAGES
 from askbus.runtime.settings import Settings
 from askbus.tools import verbs
 from askbus.tools.arguments import read, unknown_tool

@@ -207,6 +207,9 @@ async def _reply_of(name: str, call: Callable[[StreamMessage[Msg]], Awaitable[An
         log.warning("bus.request_cut", request=name)
         return Reply.failure(TimedOut("The service is stopping and could not finish this. Send it again.").body())
     except Exception as error:  # noqa: BLE001  # a defect must be answered too, or the caller waits in vain
+        if is_outage(error):
+            log.warning("bus.request_outage", request=name, error=faults.kind(error))
+            return Reply.failure(Unavailable("The database is not reachable right now. Try again.").body())
         _log_defect(name, error)
         return Reply.failure(Internal.hidden().body())
 

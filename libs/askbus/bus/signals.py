@@ -1,4 +1,4 @@
-"""Signals: the pieces of a turn's stream, kept for minutes in a memory stream, and the broadcast that stops a turn.
+"""Signals: the pieces of a turn's stream, kept for minutes in a stream of their own, and the broadcast that stops a turn.
 
 Whoever loses one loses nothing but time: the truth is in Postgres.
 """
@@ -137,7 +137,7 @@ class TurnStream:
 
 
 async def stored_pieces(nc: Client, subject: str) -> list[Piece]:
-    """What the memory stream keeps of one turn, by batched Direct Get (NATS, ADR-31). Raises Unavailable without the stream."""
+    """What the stream TURNS keeps of one turn, by batched Direct Get (NATS, ADR-31). Raises Unavailable without the stream."""
     pieces: list[Piece] = []
     inbox = nc.new_inbox()
     subscription = await nc.subscribe(inbox)

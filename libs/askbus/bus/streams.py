@@ -115,9 +115,9 @@ STREAMS: tuple[Stream, ...] = (
     ),
     Stream(
         name=TURNS,
-        why="The pieces of turns' streams, so that a client can resume.",
+        why="The pieces of turns' streams, so that a client can resume, also after a restart of NATS.",
         subjects=(subjects.ALL_TURNS,),
-        storage=StorageType.MEMORY,
+        storage=StorageType.FILE,
         retention=RetentionPolicy.LIMITS,
         max_age=15 * MINUTE,
         max_bytes=256 * MEBIBYTE,

@@ -27,6 +27,7 @@ from askbus.bus.publisher import publish_facts
 from askbus.bus.streams import FACTS_OF
 from askbus.bus.worker import Handler, Worker
 from askbus.db import migrate
+from askbus.db.outages import OUTAGES
 from askbus.db.pool import Pool, open_pool
 from askbus.feed.model import Change
 from askbus.feed.relay import Relay
@@ -40,16 +41,6 @@ log = structlog.get_logger()
 C = TypeVar("C", bound=Command[Any])
 R = TypeVar("R", bound=BaseModel)
 Probe = Callable[[], Awaitable[bool]]
-
-OUTAGES: tuple[type[Exception], ...] = (
-    OSError,
-    asyncpg.InterfaceError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-)
-"""What asyncpg raises while Postgres is away: no fault of the message in hand."""
 
 RETRY = 0.5
 

@@ -29,7 +29,7 @@ from askbus.errors import (
     Unauthenticated,
     Unavailable,
 )
-from askbus.runtime.service import OUTAGES
+from askbus.db.outages import is_outage
 
 log = structlog.get_logger()
 
@@ -212,7 +212,7 @@ def refusal_of(error: Exception, request: Request) -> Response:
     if isinstance(error, AskbusError):
         return refusal(error)
     route = request.scope["route"].path
-    if isinstance(error, OUTAGES) and not isinstance(error, ValueError):
+    if is_outage(error):
         log.warning("http.outage", method=request.method, route=route, error=type(error).__name__)
         return refusal(Unavailable("The database is not reachable right now. Try again."))
     log.error("http.failed", method=request.method, route=route, error=faults.kind(error), frames=faults.stack(error))
