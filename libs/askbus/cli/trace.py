@@ -87,7 +87,7 @@ def draw(console: "Console", traces: "Sequence[Trace]") -> None:
             head.append(f"  {duration(trace.start - traces[0].start)} later", "yellow")
         console.print(head, soft_wrap=True)
         console.print(
-            f"{began:%Y-%m-%d %H:%M:%S} UTC, took {duration(trace.end - trace.start)}, {len(trace.spans)} spans in"
+            f"{began:%Y-%m-%d %H:%M:%S} UTC, took {duration(trace.end - trace.start)}, {len(trace.spans)} span{'s' * (len(trace.spans) > 1)} in"
             f" {', '.join(map(short, trace.services))}",
             style="dim",
             soft_wrap=True,
