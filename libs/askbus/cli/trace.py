@@ -86,12 +86,9 @@ def draw(console: "Console", traces: "Sequence[Trace]") -> None:
         if trace is not traces[0]:
             head.append(f"  {duration(trace.start - traces[0].start)} later", "yellow")
         console.print(head, soft_wrap=True)
-        console.print(
-            f"{began:%Y-%m-%d %H:%M:%S} UTC, took {duration(trace.end - trace.start)}, {len(trace.spans)} span{'s' * (len(trace.spans) > 1)} in"
-            f" {', '.join(map(short, trace.services))}",
-            style="dim",
-            soft_wrap=True,
-        )
+        spans = f"{len(trace.spans)} span{'s' * (len(trace.spans) > 1)} in {', '.join(map(short, trace.services))}"
+        took = duration(trace.end - trace.start)
+        console.print(f"{began:%Y-%m-%d %H:%M:%S} UTC, took {took}, {spans}", style="dim", soft_wrap=True)
         for line in _lines(trace):
             console.print(line, soft_wrap=True)
         console.print()
