@@ -21,7 +21,7 @@ from askbus.testing.bus import Bus, knock, spy
 from askbus.testing.servers import SECRET
 from askbus.testing.waiting import until
 
-AGENT, OTHER = uuid4(), uuid4()
+AGENT, OTHER = UUID("0199a0e0-0000-7000-8000-00000000000a"), UUID("0199a0e0-0000-7000-8000-00000000000b")
 TOKENS = {"token-of-agent": AGENT, "token-of-other": OTHER}
 
 FORBIDDEN_TO_PUBLISH = (

@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 
@@ -61,7 +61,7 @@ async def test_a_flush_comes_after_everything_that_was_sent(bus: Bus, nc: Connec
         assert subscription.delivered == 1
 
 
-AGENT = uuid4()
+AGENT, OTHER = UUID("0199a0e0-0000-7000-8000-00000000000a"), UUID("0199a0e0-0000-7000-8000-00000000000b")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ AGENT = uuid4()
         ("cmd.question-broker.AskQuestion", "cmd.action-applier.ConfirmAction", False),
         (f"agent.{AGENT}.question.ask", f"_INBOX.agent.{AGENT}.1", True),
         (f"agent.{AGENT}.question.ask", f"_INBOX.agent.{AGENT}", False),
-        (f"agent.{AGENT}.question.ask", f"_INBOX.agent.{uuid4()}.1", False),
+        (f"agent.{AGENT}.question.ask", f"_INBOX.agent.{OTHER}.1", False),
         (f"agent.{AGENT}.question.ask", "_INBOX.gateway.1", False),
         ("agent.nobody.question.ask", "_INBOX.agent.nobody.1", False),
         (f"agent.{str(AGENT).upper()}.question.ask", f"_INBOX.agent.{str(AGENT).upper()}.1", False),

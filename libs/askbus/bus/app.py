@@ -26,7 +26,8 @@ from askbus.bus import faults, subjects
 from askbus.bus.accounts import VERBS
 from askbus.bus.connection import Connection, settle
 from askbus.bus.envelope import Command, Reply, Service
-from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut, TooLarge
+from askbus.db.outages import is_outage
+from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut, TooLarge, Unavailable
 from askbus.runtime import telemetry
 
 log = structlog.get_logger()
