@@ -6,6 +6,7 @@ from askbus.bus.envelope import Service
 from askbus.runtime.service import App, Ground
 from askbus.runtime.settings import Settings
 from askbus_gateway.agents import welcome_agents
+from askbus_gateway.console import Console
 from askbus_gateway.http.access import Access
 from askbus_gateway.http.actions import Actions
 from askbus_gateway.http.api import make_api
@@ -42,6 +43,7 @@ async def wire(ground: Ground) -> None:
         *Threads(gate).routes(),
         *Turns(gate, turns).routes(),
         Route("/v1/events", events, methods=["GET"]),
+        *Console().routes(),
     ]
     ground.door.serve(make_api(routes))
 

@@ -1,0 +1,102 @@
+// askbus over HTTP: the reference client for a browser. It knows nothing of the console that uses it.
+
+/** What the server answered when it refused: `message` is for the reader, `code` and `details` are for the program. */
+export class ApiError extends Error {
+  constructor(status, body) {
+    super(body.message);
+    this.status = status;
+    this.code = body.code;
+    this.details = body.details ?? {};
+  }
+}
+
+const TRIES = 3;
+const FIRST_PAUSE = 300;
+const AGAIN = new Set([502, 503, 504]);
+
+/** A new UUID. `crypto.randomUUID` would do, but exists on https and localhost alone. */
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function pause(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+async function bodyOf(response) {
+  const text = await response.text();
+  try {
+    return text ? JSON.parse(text) : null;
+  } catch {
+    return { code: 'internal', message: `The server answered with something unexpected (${response.status}).` };
+  }
+}
+
+async function once(method, path, said, key) {
+  const headers = { accept: 'application/json', 'x-askbus': '1' };
+  if (said !== undefined) headers['content-type'] = 'application/json';
+  if (key) headers['idempotency-key'] = key;
+  let response;
+  try {
+    response = await fetch(path, { method, headers, body: said === undefined ? undefined : JSON.stringify(said), cache: 'no-store' });
+  } catch {
+    throw new ApiError(0, { code: 'unavailable', message: 'The server cannot be reached. Check your connection and try again.' });
+  }
+  const body = await bodyOf(response);
+  if (response.ok) return body;
+  throw new ApiError(response.status, body ?? { code: 'internal', message: `The server refused (${response.status}).` });
+}
+
+/**
+ * One request. What may have been lost on the way is sent again, with the same id, so that the server does it once.
+ * Throws ApiError.
+ */
+async function send(method, path, said, { tries = TRIES, key = method === 'POST' ? newId() : null } = {}) {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await once(method, path, said, key);
+    } catch (error) {
+      const worthIt = error.status === 0 || AGAIN.has(error.status);
+      if (!worthIt || tried >= tries) throw error;
+      await pause(FIRST_PAUSE * 2 ** (tried - 1) * (0.5 + Math.random()));
+    }
+  }
+}
+
+function query(wanted) {
+  const given = Object.entries(wanted).filter(([, value]) => value !== undefined && value !== null);
+  return given.length ? `?${new URLSearchParams(given)}` : '';
+}
+
+export const api = {
+  me: () => send('GET', '/v1/me'),
+  signIn: (code) => send('POST', '/v1/session', { code }, { tries: 1 }),
+  signOut: () => send('DELETE', '/v1/session'),
+  members: (projectId) => send('GET', `/v1/projects/${projectId}/members`),
+
+  threads: (wanted = {}) => send('GET', `/v1/threads${query(wanted)}`),
+  thread: (id) => send('GET', `/v1/threads/${id}`),
+  createThread: (projectId) => send('POST', '/v1/threads', { project_id: projectId }),
+
+  startTurn: (threadId, text, messageId) => send('POST', `/v1/threads/${threadId}/turns`, { text, client_message_id: messageId }),
+  turn: (id) => send('GET', `/v1/turns/${id}`),
+  cancelTurn: (id) => send('POST', `/v1/turns/${id}/cancel`, {}),
+
+  questions: (wanted = {}) => send('GET', `/v1/questions${query(wanted)}`),
+  counts: () => send('GET', '/v1/questions/counts'),
+  question: (id) => send('GET', `/v1/questions/${id}`),
+  answer: (id, answer) => send('POST', `/v1/questions/${id}/answer`, { answer }),
+  decline: (id, reason) => send('POST', `/v1/questions/${id}/decline`, reason ? { reason } : {}),
+  askBack: (id, text) => send('POST', `/v1/questions/${id}/ask-back`, { text }),
+
+  actions: (wanted = {}) => send('GET', `/v1/actions${query(wanted)}`),
+  action: (id, wanted = {}) => send('GET', `/v1/actions/${id}${query(wanted)}`),
+  confirm: (id, digest) => send('POST', `/v1/actions/${id}/confirm`, { digest }),
+  reject: (id, reason) => send('POST', `/v1/actions/${id}/reject`, reason ? { reason } : {}),
+  previewUndo: (id) => send('POST', `/v1/actions/${id}/undo`, { dry_run: true }),
+  undo: (id) => send('POST', `/v1/actions/${id}/undo`, {}),
+};

@@ -1,0 +1,205 @@
+// The console: who is signed in, which page is shown, and what all pages share. Everything it knows it has from the public API.
+
+import { api } from './api.js';
+import { Conversation } from './chat.js';
+import { button, el, fill } from './elements.js';
+import { Feed } from './feed.js';
+import { Home } from './home.js';
+import { Bell, openAction, openQuestion, openSheet } from './inbox.js';
+import { makeLists } from './lists.js';
+import { People } from './people.js';
+import { askToSwitch, signedOut, signIn, takeCode } from './signin.js';
+import { tick } from './words.js';
+
+const THREAD = /^#thread=([0-9a-f-]{36})$/i;
+/** Milliseconds without the stream before that is worth a word. */
+const PATIENCE = 1500;
+
+class Console {
+  #root = document.getElementById('console');
+  #page = null;
+  #bell = null;
+  #context = null;
+  #frame = null;
+  #note = el('p', { class: 'note-line', role: 'status', hidden: true });
+  #late = null;
+
+  async start() {
+    addEventListener('hashchange', () => this.#onAddress());
+    addEventListener('popstate', () => this.#onAddress());
+    addEventListener('unhandledrejection', (event) => this.#say(event.reason));
+    setInterval(tick, 30_000);
+    await this.#enter();
+  }
+
+  /** Signs in with a code if the address holds one, and shows the page that it names. */
+  async #enter() {
+    const code = takeCode();
+    let me = await this.#whoAmI();
+    if (code && (!me || (await askToSwitch(this.#root, me)))) {
+      try {
+        me = await signIn(this.#root, code);
+      } catch (error) {
+        this.#leave(error);
+        return;
+      }
+    }
+    if (me) this.#begin(me);
+    else this.#leave();
+  }
+
+  /** Null where nobody is signed in. */
+  async #whoAmI() {
+    for (;;) {
+      try {
+        return await api.me();
+      } catch (error) {
+        if (error.status === 401) return null;
+        await new Promise((resolve) => {
+          fill(this.#root, el('main', { class: 'alone' }, el('h1', {}, 'askbus'), el('p', { class: 'problem', role: 'alert' }, error.message),
+            button('Try again', { class: 'primary', on: { click: resolve } })));
+        });
+      }
+    }
+  }
+
+  #begin(me) {
+    this.#end();
+    const feed = new Feed(api.counts);
+    const context = { me, feed, people: new People() };
+    Object.assign(context, {
+      lists: makeLists(context),
+      home: () => this.#go('/'),
+      go: (threadId) => this.#go(`/#thread=${threadId}`),
+      begin: (text, projectId) => this.#beginThread(text, projectId),
+      openSheet: () => openSheet(context),
+      openQuestion: (id) => openQuestion(id, context),
+      openAction: (id) => openAction(id, context),
+    });
+    this.#context = context;
+    feed.subscribe({ status: (status) => this.#onStatus(status), access: () => this.#onAccess() });
+    this.#bell = new Bell(context);
+    this.#frame = el('div', { class: 'frame' });
+    fill(this.#root, this.#header(me), this.#note, this.#frame);
+    feed.start();
+    this.#route();
+  }
+
+  #end() {
+    this.#page?.stop();
+    this.#bell?.stop();
+    this.#context?.feed.stop();
+    for (const list of Object.values(this.#context?.lists ?? {})) list.stop();
+    for (const dialog of document.querySelectorAll('dialog')) dialog.close();
+    clearTimeout(this.#late);
+    this.#page = this.#bell = this.#context = null;
+  }
+
+  #leave(problem = null) {
+    this.#end();
+    document.title = 'Sign in · askbus';
+    fill(this.#root, signedOut(problem));
+  }
+
+  #header(me) {
+    const menu = el('div', { class: 'menu', popover: 'auto', id: 'menu' },
+      el('p', {}, el('strong', {}, me.name), el('span', { class: 'quiet' }, me.email)),
+      el('p', { class: 'quiet' }, me.principal.demo ? `Demo user in ${me.workspace}` : `${me.principal.role} in ${me.workspace}`),
+      button('Sign out', { on: { click: () => this.#signOut() } }));
+    const who = el('button', { type: 'button', class: 'who', 'aria-label': `Signed in as ${me.name}`, title: me.name }, me.name.slice(0, 1).toUpperCase());
+    who.popoverTargetElement = menu;
+    const brand = el('a', { class: 'brand', href: '/' }, el('img', { src: '/console/mark.svg', alt: '', class: 'mark' }), el('span', {}, me.workspace));
+    brand.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.#go('/');
+    });
+    return el('header', { class: 'top' }, el('nav', { 'aria-label': 'Main' }, brand), el('div', { class: 'right' }, this.#bell.element, who, menu));
+  }
+
+  async #signOut() {
+    await api.signOut();
+    this.#leave();
+  }
+
+  /** Rights changed, or the session ended: both are asked for anew, and the page is made from the answer. */
+  async #onAccess() {
+    const before = this.#context;
+    const me = await this.#whoIsIt();
+    if (this.#context !== before || before === null) return;
+    if (!me) this.#leave();
+    else if (JSON.stringify(me) !== JSON.stringify(before.me)) this.#begin(me);
+  }
+
+  async #whoIsIt() {
+    try {
+      return await api.me();
+    } catch (error) {
+      if (error.status === 401) return null;
+      throw error;
+    }
+  }
+
+  /** A short break is nobody's business. */
+  #onStatus(status) {
+    const fine = status === 'live' || status === 'paused' || status === 'stopped';
+    if (fine) {
+      clearTimeout(this.#late);
+      this.#late = null;
+      this.#say(null);
+    } else if (this.#late === null) {
+      this.#late = setTimeout(() => this.#say({ message: 'Connection lost. Trying again; nothing that was sent is lost.' }), PATIENCE);
+    }
+  }
+
+  #say(error) {
+    this.#note.hidden = !error;
+    this.#note.textContent = error ? (error.message ?? String(error)) : '';
+  }
+
+  #onAddress() {
+    if (location.hash.startsWith('#login=')) this.#enter();
+    else if (this.#context) this.#route();
+  }
+
+  #go(address) {
+    if (address !== location.pathname + location.hash) history.pushState(null, '', address);
+    this.#route();
+  }
+
+  #route() {
+    const threadId = THREAD.exec(location.hash)?.[1] ?? null;
+    if (threadId && this.#page?.threadId === threadId) return;
+    if (threadId) this.#show(this.#conversation({ threadId }));
+    else {
+      document.title = `askbus · ${this.#context.me.workspace}`;
+      this.#show(new Home(this.#context));
+    }
+  }
+
+  #conversation(which) {
+    return new Conversation(this.#context, {
+      ...which,
+      onThread: (thread) => {
+        const address = `/#thread=${thread.id}`;
+        if (location.hash !== address.slice(1)) history.pushState(null, '', address);
+        document.title = `${thread.title} · askbus`;
+      },
+    });
+  }
+
+  #beginThread(text, projectId) {
+    const conversation = this.#conversation({ projectId });
+    this.#show(conversation);
+    conversation.send(text);
+  }
+
+  #show(page) {
+    this.#page?.stop();
+    this.#page = page;
+    fill(this.#frame, page.element);
+    page.focus();
+  }
+}
+
+await new Console().start();

@@ -1,0 +1,76 @@
+// The quiet page that the console begins with: a greeting, the composer, what waits for a person, recent conversations.
+
+import { Composer } from './composer.js';
+import { domId, el, fill, icon } from './elements.js';
+import { actionRow, questionRow, refill } from './lists.js';
+import { projectsToChat, reasonNot } from './rights.js';
+import { greeting, moment } from './words.js';
+
+/** `context` is `{me, lists, begin(text, projectId), go(threadId)}` and what the rows need. */
+export class Home {
+  element;
+  #composer;
+  #unsubscribe;
+
+  constructor(context) {
+    const projects = projectsToChat(context.me);
+    const choice = projects.length > 1
+      ? el('select', { class: 'project', 'aria-label': 'Project' }, projects.map((project) => el('option', { value: project.id }, project.name)))
+      : null;
+    const reason = reasonNot(context.me, 'chat') ?? (projects.length ? null : 'You are in no project yet. An admin of the workspace can add you to one.');
+    this.#composer = new Composer({
+      placeholder: 'Ask about your records, or ask for a change',
+      reason,
+      left: choice,
+      onSend: (text) => context.begin(text, choice?.value ?? projects[0].id),
+    });
+    const waiting = new Section('Waiting for a decision', 'Nothing is waiting.', 'Questions from agents and proposed changes appear here.');
+    const recent = new Section('Recent conversations', 'No conversations yet.', 'What you ask stays here, so that you can come back to it.');
+    recent.element.hidden = Boolean(reason);
+    const { questions, actions, threads } = context.lists;
+    const showWaiting = () => waiting.show([questions, actions], () => [
+      ...questions.items.map((question) => questionRow(question, context)), ...actions.items.map((action) => actionRow(action, context))]);
+    const showRecent = () => recent.show([threads], () => threads.items.map((thread) => threadRow(thread, context)));
+    this.#unsubscribe = [questions.subscribe(showWaiting), actions.subscribe(showWaiting), threads.subscribe(showRecent)];
+    this.element = el('main', { class: 'home' }, el('div', { class: 'column' },
+      el('h1', {}, `${greeting()}, ${context.me.name}`), this.#composer.element, waiting.element, recent.element));
+  }
+
+  stop() {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  }
+
+  focus() {
+    this.#composer.focus();
+  }
+}
+
+class Section {
+  #list = el('ul', { class: 'rows' });
+  #rest = el('div');
+  #empty;
+
+  constructor(title, nothing, hint) {
+    const id = domId('section');
+    this.#empty = el('div', { class: 'empty' }, el('p', {}, nothing), hint && el('p', { class: 'quiet' }, hint));
+    this.element = el('section', { 'aria-labelledby': id }, el('h2', { id }, title), this.#list, this.#rest);
+  }
+
+  /** Shows the rows once every list has been read. */
+  show(lists, rows) {
+    const error = lists.find((list) => list.error)?.error;
+    if (lists.some((list) => list.items === null)) {
+      fill(this.#rest, error ? el('p', { class: 'problem' }, error.message) : el('div', { class: 'skeleton' }));
+      return;
+    }
+    const made = rows();
+    refill(this.#list, made);
+    fill(this.#rest, made.length === 0 && this.#empty);
+  }
+}
+
+function threadRow(thread, context) {
+  const project = context.me.projects.length > 1 && context.me.projects.find((each) => each.id === thread.project_id)?.name;
+  return el('li', { data: { id: thread.id } }, el('button', { type: 'button', class: 'row plain', on: { click: () => context.go(thread.id) } },
+    el('span', { class: 'row-title' }, thread.title), el('span', { class: 'facts' }, project && el('span', {}, project), moment(thread.updated_at))));
+}

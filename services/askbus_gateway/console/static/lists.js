@@ -1,0 +1,136 @@
+// Lists that are read from the API and stay true: read again after each change of what they show.
+
+import { api } from './api.js';
+import { el, icon } from './elements.js';
+import { plain } from './markdown.js';
+import { reasonNotToAnswer } from './rights.js';
+import { moment } from './words.js';
+
+const PAUSE = 300;
+
+/** A list and whoever looks at it. `read()` resolves to its items; `entities` are those whose changes make it old. */
+export class LiveList {
+  items = null;
+  error = null;
+  #read;
+  #entities;
+  #listeners = new Set();
+  #reading = false;
+  #again = false;
+  #unsubscribe;
+
+  constructor(feed, entities, read) {
+    this.#read = read;
+    this.#entities = new Set(entities);
+    this.#unsubscribe = feed.subscribe({
+      init: () => this.refresh(),
+      upsert: (change) => this.#entities.has(change.entity) && this.refresh(),
+      remove: (change) => this.#entities.has(change.entity) && this.#remove(change),
+    });
+    this.refresh();
+  }
+
+  stop() {
+    this.#unsubscribe();
+  }
+
+  /** Calls `listener` now and after each change; returns what ends that. */
+  subscribe(listener) {
+    this.#listeners.add(listener);
+    listener(this);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Reads the list; never twice at once, and not more often than a person can follow. */
+  async refresh() {
+    if (this.#reading) {
+      this.#again = true;
+      return;
+    }
+    this.#reading = true;
+    this.#again = false;
+    try {
+      this.items = await this.#read();
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+    this.#tell();
+    setTimeout(() => {
+      this.#reading = false;
+      if (this.#again) this.refresh();
+    }, PAUSE);
+  }
+
+  #remove(change) {
+    if (this.items?.some((item) => item.id === change.id)) {
+      this.items = this.items.filter((item) => item.id !== change.id);
+      this.#tell();
+    }
+    this.refresh();
+  }
+
+  #tell() {
+    for (const listener of [...this.#listeners]) listener(this);
+  }
+}
+
+/** The lists of the console: open questions, pending actions, recent conversations (none for people who may not chat). */
+export function makeLists(context) {
+  const { feed } = context;
+  return {
+    questions: new LiveList(feed, ['question'], async () => {
+      const { questions } = await api.questions({ state: 'open', limit: 200 });
+      const others = questions.filter((question) => question.assignee_id && question.assignee_id !== context.me.principal.user_id);
+      await Promise.all(others.map((question) => context.people.know(question.project_id)));
+      return [...questions.filter((each) => isForMe(each, context)), ...questions.filter((each) => !isForMe(each, context))];
+    }),
+    actions: new LiveList(feed, ['action'], async () => (await api.actions({ state: 'pending', limit: 50 })).actions),
+    threads: new LiveList(feed, ['thread', 'turn'], async () =>
+      context.me.principal.scopes.includes('chat') ? (await api.threads({ limit: 12 })).threads : []),
+  };
+}
+
+function row(id, { kind = 'row', picture, title, facts, onOpen }) {
+  const shown = facts.filter(Boolean).map((fact) => el('span', {}, fact));
+  const text = el('span', { class: 'row-text' }, el('span', { class: 'row-title' }, title), el('span', { class: 'facts' }, shown));
+  return el('li', { data: { id } }, el('button', { type: 'button', class: kind, on: { click: onOpen } }, icon(picture), text));
+}
+
+/** A question in a list. */
+export function questionRow(question, context) {
+  const project = context.me.projects.length > 1 && context.me.projects.find((each) => each.id === question.project_id)?.name;
+  const meant = question.assignee_id && question.assignee_id !== context.me.principal.user_id;
+  const facts = [
+    question.turn_id ? 'The assistant' : question.asked_with ?? question.asked_by,
+    project,
+    meant && `for ${context.people.nameOf(question.assignee_id) ?? 'somebody else'}`,
+    ['high', 'urgent'].includes(question.priority) && el('span', { class: `priority ${question.priority}` }, question.priority),
+    moment(question.asked_at),
+  ];
+  return row(question.id, {
+    kind: isForMe(question, context) ? 'row' : 'row aside',
+    picture: 'question',
+    title: question.title ?? plain(question.text),
+    facts,
+    onOpen: () => context.openQuestion(question.id),
+  });
+}
+
+/** A pending action in a list. */
+export function actionRow(action, context) {
+  const facts = [action.summary, moment(action.proposed_at)];
+  return row(action.id, { picture: 'pencil', title: action.headline, facts, onOpen: () => context.openAction(action.id) });
+}
+
+/** Whether a question waits for this person. */
+export function isForMe(question, context) {
+  return reasonNotToAnswer(context.me, question) === null;
+}
+
+/** Replaces a list's rows, keeping the focus on the row that had it. */
+export function refill(list, rows) {
+  const focused = list.contains(document.activeElement) ? document.activeElement.closest('li')?.dataset.id : null;
+  list.replaceChildren(...rows);
+  if (focused) list.querySelector(`li[data-id="${CSS.escape(focused)}"] button`)?.focus();
+}

@@ -1,0 +1,206 @@
+// One exchange of a conversation: what the person said, and what came of it, while it comes and afterwards.
+
+import { ActionCard } from './actions.js';
+import { announce, button, el, fill } from './elements.js';
+import { MarkdownView } from './markdown.js';
+import { QuestionCard } from './question.js';
+import { worked, working } from './words.js';
+
+export const OPEN = new Set(['queued', 'running', 'waiting']);
+
+const CUTS = { stopped: 'Stopped here.', failed: 'It broke off here.', length: 'The answer was longer than the model may write, and ends here.' };
+
+/** The text of one model step, and below it the cards that came of it. */
+class Segment {
+  view = new MarkdownView();
+  cards = el('div', { class: 'cards' });
+  element = el('div', { class: 'segment' }, this.view.element, this.cards);
+  calls = [];
+  attempt = 0;
+  text = '';
+  /** The stored stream begins anew: what comes next for this step is not a continuation of what is here. */
+  stale = false;
+
+  constructor(step) {
+    this.step = step;
+  }
+}
+
+/** `context` is `{me, feed, people}`. The id is known once the message was taken. */
+export class TurnView {
+  element = el('section', { class: 'turn' });
+  id = null;
+  state = 'queued';
+  /** Whether the stored outcome is shown, so that nothing more is to come. */
+  settled = false;
+  #context;
+  #segments = new Map();
+  #cards = new Map();
+  #dirty = new Set();
+  #mine = el('div', { class: 'mine' });
+  #theirs = el('div', { class: 'theirs' });
+  #foot = el('div', { class: 'turn-foot' });
+  #activity = '';
+
+  constructor(context, text) {
+    this.#context = context;
+    fill(this.#mine, el('span', { class: 'unseen' }, 'You said'), el('p', {}, text));
+    fill(this.element, this.#mine, this.#theirs, this.#foot);
+  }
+
+  sending() {
+    this.#work('Sending');
+  }
+
+  stop() {
+    for (const card of this.#cards.values()) card.stop();
+  }
+
+  /** The message is stored. `waits`: another turn of the conversation is to end first. */
+  accepted(id, waits) {
+    this.id = id;
+    this.#work(waits ? 'Waiting for its turn' : 'Thinking');
+  }
+
+  /** The message did not arrive; `again` sends it once more. */
+  unsent(error, again) {
+    this.#activity = '';
+    fill(this.#foot, el('p', { class: 'problem', role: 'alert' }, `Not sent. ${error.message}`), button('Try again', { on: { click: again } }));
+  }
+
+  /** What is stored of this turn so far, and the state it is in. */
+  stored(messages, state) {
+    this.state = state;
+    for (const message of messages) {
+      if (message.role !== 'assistant') continue;
+      const segment = this.#segment(message.step);
+      segment.text = message.text;
+      segment.calls = message.calls;
+      this.#render(segment);
+      for (const call of message.calls) {
+        if (call.action_id) this.#card(call.action_id, ActionCard, segment);
+        if (call.question_id) this.#card(call.question_id, QuestionCard, segment);
+      }
+    }
+    if (OPEN.has(state) && !this.#activity) this.#work(state === 'queued' ? 'Waiting for its turn' : 'Thinking');
+  }
+
+  /** A piece of the stream (see the gateway's sse/turns.py). `done` is not one of them. */
+  take({ event, data }) {
+    switch (event) {
+      case 'step': return this.#begin(data);
+      case 'delta': return this.#say(data, (segment) => segment.text + data.text);
+      case 'reset': return data.reason ? this.#restart() : this.#say(data, () => data.text);
+      case 'calls': return this.#call(data);
+      case 'cut': return this.#work('');
+      case 'turn': return this.#move(data);
+      default: return undefined;
+    }
+  }
+
+  #begin({ step, attempt }) {
+    const segment = this.#segment(step);
+    if (attempt < segment.attempt) return;
+    Object.assign(segment, { attempt, text: '', stale: false });
+    this.#later(segment);
+    this.#work('Thinking');
+  }
+
+  #restart() {
+    for (const segment of this.#segments.values()) segment.stale = true;
+  }
+
+  #say({ step, attempt }, next) {
+    const segment = this.#segment(step);
+    if (attempt < segment.attempt) return;
+    if (segment.stale || attempt > segment.attempt) Object.assign(segment, { attempt, text: '', stale: false });
+    segment.text = next(segment);
+    this.#later(segment);
+    this.#work('Writing');
+  }
+
+  #call({ step, calls }) {
+    this.#segment(step).calls = calls;
+    this.#work([...new Set(calls.map((call) => working(call.name)))].join(', '));
+  }
+
+  #move({ state, questions, actions }) {
+    this.state = state;
+    for (const id of actions) this.#card(id, ActionCard);
+    for (const id of questions) this.#card(id, QuestionCard);
+    if (state === 'waiting') this.#work(questions.length ? 'Waiting for your answer' : 'Waiting');
+    else if (state === 'running' && (this.#activity.startsWith('Waiting') || this.#activity === 'Sending')) this.#work('Thinking');
+    else if (state === 'queued') this.#work('Waiting for its turn');
+  }
+
+  /** The end: what is stored takes the place of what was streamed. `turn` is null where its messages say it all. */
+  settle(messages, turn) {
+    this.stored(messages, turn?.state ?? 'completed');
+    this.settled = true;
+    const calls = messages.flatMap((message) => message.calls);
+    const last = messages.at(-1);
+    const cut = turn?.cancel_reason === 'superseded' ? null : CUTS[last.cut];
+    fill(this.#foot,
+      this.#ending(turn, cut),
+      el('div', { class: 'meta' }, calls.length > 0 && workDone(calls), last.model && el('span', { class: 'quiet' }, last.model)));
+    if (this.#activity) announce(turn?.error?.message ?? 'The answer is complete.');
+    this.#activity = '';
+  }
+
+  #ending(turn, cut) {
+    if (turn?.error) return el('p', { class: 'problem' }, turn.error.message);
+    if (turn?.state === 'cancelled') {
+      const words = { superseded: 'Your next message took its place.', interrupted: 'Your next message interrupted this.' };
+      return el('p', { class: 'quiet' }, words[turn.cancel_reason] ?? 'Stopped.');
+    }
+    return cut && el('p', { class: 'quiet' }, cut);
+  }
+
+  #segment(step) {
+    if (!this.#segments.has(step)) {
+      const made = new Segment(step);
+      const next = [...this.#segments.values()].filter((other) => other.step > step).sort((one, other) => one.step - other.step)[0];
+      this.#theirs.insertBefore(made.element, next?.element ?? null);
+      this.#segments.set(step, made);
+    }
+    return this.#segments.get(step);
+  }
+
+  /** A card stands below the step whose call made it; a call's id is that of what came of it. */
+  #card(id, Kind, segment = [...this.#segments.values()].find((each) => each.calls.some((call) => call.id === id))) {
+    if (!this.#cards.has(id)) this.#cards.set(id, new Kind(id, this.#context));
+    const home = segment ?? [...this.#segments.values()].sort((one, other) => one.step - other.step).at(-1) ?? this.#segment(1);
+    const { element } = this.#cards.get(id);
+    if (element.parentNode !== home.cards) home.cards.append(element);
+  }
+
+  #render(segment) {
+    this.#dirty.delete(segment);
+    segment.view.show(segment.text);
+  }
+
+  /** At most once a frame, however fast the text comes. */
+  #later(segment) {
+    if (this.#dirty.size === 0) requestAnimationFrame(() => [...this.#dirty].forEach((each) => this.#render(each)));
+    this.#dirty.add(segment);
+  }
+
+  /** What goes on now, in one line whose place is kept afterwards. */
+  #work(activity) {
+    if (this.#activity === activity && activity !== '') return;
+    this.#activity = activity;
+    fill(this.#foot, el('p', { class: 'activity' }, activity && el('span', { class: 'pulse' }), activity));
+    if (activity && !['Sending', 'Writing'].includes(activity)) announce(activity);
+  }
+}
+
+/** One collapsed line; opened, the tools that were used and how each went. */
+function workDone(calls) {
+  const lines = calls.map((call) => {
+    const failed = ['failed', 'unknown'].includes(call.state);
+    const how = call.state === 'unknown' ? ' — whether it was done is not known' : failed ? ' — did not work' : '';
+    return el('li', { class: failed ? 'failed' : null }, worked(call.name), how);
+  });
+  const failures = calls.filter((call) => call.state === 'failed' || call.state === 'unknown').length;
+  return el('details', { class: 'work' }, el('summary', {}, 'Work completed', failures > 0 && ` · ${failures} did not work`), el('ul', {}, lines));
+}

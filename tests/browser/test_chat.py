@@ -1,0 +1,134 @@
+"""A conversation: streamed, stopped, kept, and the same in every tab."""
+
+import re
+
+import pytest
+from playwright.async_api import Page, expect
+from tests.browser.visits import Visits
+
+from askbus.testing.model_process import ScriptedModel
+
+
+async def say(page: Page, text: str) -> None:
+    """Writes a message and sends it."""
+    await page.get_by_label("Message").fill(text)
+    await page.keyboard.press("Enter")
+
+
+@pytest.mark.requirement("W1", "W3", "C25")
+async def test_an_answer_streams_and_is_there_after_a_reload(visit: Visits, model: ScriptedModel) -> None:
+    """The conversation opens when the message is sent, text shows before the model is done, and the stored answer is the same."""
+    page = await visit("mia")
+    await say(page, "count slowly")
+    await expect(page.get_by_role("heading", name="count slowly")).to_be_visible()
+    await expect(page.get_by_text("one two", exact=True)).to_be_visible()
+    await expect(page.get_by_role("heading", name=re.compile("Good"))).to_have_count(0)
+    await model.release("slow")
+    await expect(page.get_by_text("one two three four", exact=True)).to_be_visible()
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+
+    await page.reload()
+    await expect(page.get_by_text("one two three four", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Close the conversation").click()
+    await expect(page.get_by_role("heading", name=re.compile("mia"))).to_be_visible()
+    await page.get_by_role("button", name=re.compile("count slowly")).click()
+    await expect(page.get_by_text("one two three four", exact=True)).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("heading", name=re.compile("mia"))).to_be_visible()
+
+
+@pytest.mark.requirement("W3", "C27")
+async def test_the_tools_that_were_used_are_one_line_that_opens(visit: Visits) -> None:
+    """What the assistant did, in words, without arguments; what a tool computed stands in the answer."""
+    page = await visit("mia")
+    await say(page, "What do the two largest orders come to?")
+    await expect(page.get_by_text("Together they come to 600.60.")).to_be_visible()
+    await expect(page.get_by_text("Read records")).to_be_hidden()
+    await page.get_by_text("Work completed").click()
+    await expect(page.get_by_text("Read records")).to_be_visible()
+
+
+@pytest.mark.requirement("C5", "W2")
+async def test_stop_keeps_what_was_said_and_says_that_it_was_stopped(visit: Visits) -> None:
+    """The text so far stays, also after a reload."""
+    page = await visit("mia")
+    await say(page, "count slowly")
+    await expect(page.get_by_text("one two", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Stop").click()
+    for _ in range(2):
+        await expect(page.get_by_text("Stopped.", exact=True)).to_be_visible()
+        await expect(page.get_by_text("one two", exact=True)).to_be_visible()
+        await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+        await page.reload()
+
+
+@pytest.mark.requirement("C25")
+async def test_a_second_tab_watches_the_same_answer(visit: Visits, model: ScriptedModel) -> None:
+    """A message sent in one tab is in the other without a reload, and so is what comes of it, while it comes."""
+    context = await visit.context("mia")
+    here = await visit.page(context)
+    await say(here, "hello")
+    await expect(here.get_by_text("How are things?")).to_be_visible()
+    there = await visit.page(context, "/" + here.url.split("/", 3)[3])
+    await expect(there.get_by_text("How are things?")).to_be_visible()
+    await say(here, "count slowly")
+    for page in (here, there):
+        await expect(page.get_by_text("one two", exact=True)).to_be_visible()
+    await model.release("slow")
+    for page in (here, there):
+        await expect(page.get_by_text("one two three four", exact=True)).to_be_visible()
+        await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+
+
+@pytest.mark.requirement("C6")
+async def test_messages_sent_meanwhile_wait_for_their_turn(visit: Visits, model: ScriptedModel) -> None:
+    """Each is answered, in the order in which they were written."""
+    page = await visit("mia")
+    await say(page, "count slowly")
+    await expect(page.get_by_text("one two", exact=True)).to_be_visible()
+    await say(page, "alpha")
+    await say(page, "beta")
+    await expect(page.get_by_text("Waiting for its turn")).to_have_count(2)
+    await model.release("slow")
+    await expect(page.get_by_text("You said: beta")).to_be_visible()
+    said = await page.locator(".theirs").all_inner_texts()
+    assert said == ["one two three four", "You said: alpha", "You said: beta"]
+
+
+@pytest.mark.requirement("C1", "C21")
+async def test_a_failure_is_told_in_the_readers_words(visit: Visits) -> None:
+    """What the provider said stays in the log; the message stays on the page, also after a reload."""
+    page = await visit("mia")
+    await say(page, "this is broken")
+    for _ in range(2):
+        await expect(page.get_by_text("The model's provider refused the request.")).to_be_visible()
+        await expect(page.locator(".mine")).to_contain_text("this is broken")
+        await expect(page.get_by_text("secret provider words")).to_have_count(0)
+        await page.reload()
+
+
+@pytest.mark.requirement("Q7", "C3", "W5")
+async def test_a_question_in_the_chat_is_answered_in_its_place(visit: Visits) -> None:
+    """The turn waits; the answer goes on with it."""
+    page = await visit("mia")
+    await say(page, "which colour?")
+    await expect(page.get_by_text("Waiting for your answer").last).to_be_visible()
+    await page.get_by_role("radio", name="blue").check()
+    await page.get_by_role("button", name="Answer").click()
+    await expect(page.get_by_text("You chose blue.")).to_be_visible()
+    await expect(page.get_by_role("article")).to_contain_text("Answered by mia")
+    await page.reload()
+    await expect(page.get_by_text("You chose blue.")).to_be_visible()
+    await expect(page.get_by_role("article")).to_contain_text("Answered by mia")
+
+
+@pytest.mark.requirement("C6", "Q5")
+async def test_writing_on_takes_the_place_of_an_open_question(visit: Visits) -> None:
+    """The card says what became of the question, and the turn that asked it ends."""
+    page = await visit("mia")
+    await say(page, "which colour?")
+    await expect(page.get_by_role("radio", name="blue")).to_be_visible()
+    await say(page, "never mind")
+    await expect(page.get_by_text("You said: never mind")).to_be_visible()
+    await expect(page.get_by_role("article")).to_contain_text("You wrote on instead of answering.")
+    await expect(page.get_by_text("Your next message took its place.")).to_be_visible()
