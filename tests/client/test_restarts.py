@@ -2,17 +2,23 @@
 
 import asyncio
 from functools import partial
+from uuid import uuid4
 
+import nats
 import pytest
 from tests.client.cable import cable_to
 from tests.client.conftest import Door, Stage
 
 from askbus.bus import subjects
 from askbus.bus.envelope import Service
+from askbus.bus.streams import FACTS
 from askbus.client import BusClient, HttpClient, QuestionState
 from askbus.db.pool import Pool
 from askbus.errors import InvalidInput, TimedOut, Unauthenticated, Unavailable
+from askbus.questions.agents import AskRequest
+from askbus.questions.model import Ask, AskQuestion
 from askbus.testing.people import Company, give_token
+from askbus.testing.waiting import until
 
 
 @pytest.mark.requirement("Q2", "O10")
@@ -97,6 +103,39 @@ async def test_patience_has_an_end(door: Door, stage: Stage, company: Company, p
         await stage.stop(Service.QUESTION_BROKER)
         with pytest.raises((Unavailable, TimedOut)):
             await bus.ask(company.north, "Is anybody there?")
+
+
+@pytest.mark.requirement("I6", "I7")
+async def test_an_agents_token_opens_its_own_subjects_and_no_other(stage: Stage, company: Company, pool: Pool) -> None:
+    """Another agent's requests and wake-ups, services' commands, stored messages: NATS refuses each, and nothing happens."""
+    agent, other = await give_token(pool, company["mia"]), await give_token(pool, company["max"])
+    refused: list[str] = []
+
+    async def on_error(error: Exception) -> None:
+        refused.append(str(error))
+
+    nc = await nats.connect(
+        stage.nats.url, token=agent.token, inbox_prefix=subjects.agent_inbox(agent.id), error_cb=on_error, allow_reconnect=False
+    )
+    ask = AskRequest(question_id=uuid4(), ask=Ask(project_id=company.north, text="In another's name?")).model_dump_json().encode()
+    for subject in (
+        subjects.agent_request(other.id, "question", "ask"),
+        AskQuestion.subject(),
+        subjects.fact("question.answered", other.id),
+        f"$JS.API.CONSUMER.MSG.NEXT.{FACTS}.question-broker",
+    ):
+        await nc.publish(subject, ask, reply=f"{subjects.agent_inbox(agent.id)}.reply")
+    for subject in (subjects.all_told(other.id), f"{subjects.agent_inbox(other.id)}.>", "cmd.>", "$SYS.>"):
+        await nc.subscribe(subject)
+    await nc.flush()
+    await until(lambda: _length(refused, 8))
+    assert all("permissions violation" in error.lower() for error in refused)
+    await nc.close()
+    assert await pool.fetchval("SELECT count(*) FROM questions") == 0
+
+
+async def _length(of: list[str], number: int) -> bool:
+    return len(of) >= number
 
 
 @pytest.mark.requirement("I7")

@@ -22,6 +22,8 @@ log = logging.getLogger("askbus.client")
 M = TypeVar("M", bound=BaseModel)
 
 ANSWER_TIMEOUT = 5.0
+AT_ONCE = 32
+"""Requests on their way at a time: thousands of waits queue here, where no timeout runs, and not at the broker."""
 RECONNECT_WAIT = 0.5
 CONNECT_TIMEOUT = 2.0
 """Shorter than the gateway looks for an answer while its database is away: silence is no verdict on a token."""
@@ -56,6 +58,7 @@ class Link:
         self._keeper: asyncio.Task[None] | None = None
         self._connected = asyncio.Event()
         self._trouble = "it does not answer"
+        self._slots = asyncio.Semaphore(AT_ONCE)
         self._asking: set[asyncio.Future[Msg]] = set()
         self._ended = asyncio.Event()
         self._why: tuple[type[Exception], str] | None = None
@@ -82,12 +85,16 @@ class Link:
 
     async def request(self, verb: str, body: BaseModel, into: type[M]) -> M:
         """One request and its answer. Raises what the service refused it with, Unavailable or TimedOut where none answered."""
-        self.check()
-        if self._nc is None or not self._nc.is_connected:
-            raise Unavailable(f"The bus cannot be reached: {self._trouble}.")
+        async with self._slots:
+            self.check()
+            if self._nc is None or not self._nc.is_connected:
+                raise Unavailable(f"The bus cannot be reached: {self._trouble}.")
+            reply = await self._answer(self._nc, verb, body.model_dump_json(exclude_defaults=True).encode())
+        return _decoded(reply, into)
+
+    async def _answer(self, nc: Client, verb: str, data: bytes) -> Msg:
         subject = subjects.agent_request(self.p, "question", verb)
-        data = body.model_dump_json(exclude_defaults=True).encode()
-        asking = asyncio.ensure_future(self._nc.request(subject, data, timeout=ANSWER_TIMEOUT))
+        asking = asyncio.ensure_future(nc.request(subject, data, timeout=ANSWER_TIMEOUT))
         self._asking.add(asking)
         try:
             await asyncio.wait({asking})
@@ -97,7 +104,7 @@ class Link:
         if asking.cancelled():
             raise Unavailable("The connection to the bus was lost.")
         try:
-            reply = asking.result()
+            return asking.result()
         except nats.errors.NoRespondersError:
             raise Unavailable("No question-broker is running.") from None
         except nats.errors.TimeoutError:
@@ -106,7 +113,6 @@ class Link:
             raise InvalidInput("This is too large for one message.") from None
         except nats.errors.Error as error:
             raise Unavailable(f"The bus cannot be reached: {type(error).__name__}.") from error
-        return _decoded(reply, into)
 
     async def _keep(self) -> None:
         """One connection after the other: nats-py reconnects by itself, but closes for good at errors that it does not know."""
