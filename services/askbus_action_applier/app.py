@@ -5,7 +5,8 @@ from askbus.bus.app import agent_door
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
 from askbus.bus.streams import CONCLUDED
-from askbus.runtime.service import App, Ground
+from askbus.runtime.ground import Ground
+from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus_action_applier.apply import Applier
 from askbus_action_applier.doors import Doors

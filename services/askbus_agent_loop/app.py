@@ -10,7 +10,8 @@ from askbus.bus.fact import Fact
 from askbus.bus.publisher import publish_facts
 from askbus.bus.streams import SETTLED
 from askbus.models.adapters import open_model
-from askbus.runtime.service import App, Ground
+from askbus.runtime.ground import Ground
+from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus.threads.model import CreateThread
 from askbus.turns.model import CancelTurn, StartTurn

@@ -8,7 +8,16 @@ from uuid import UUID
 from pydantic import JsonValue
 
 from askbus.actions.notes import ActionNote
-from askbus.models.model import AssistantMessage, Message, ModelRequest, ProviderData, ToolCall, ToolDefinition, ToolResult, UserMessage
+from askbus.models.model import (
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    ProviderData,
+    ToolCall,
+    ToolDefinition,
+    ToolResult,
+    UserMessage,
+)
 from askbus.tools.catalogue import CATALOGUE
 from askbus.tools.schema import parameters
 from askbus_agent_loop.view import Call, Said, TurnView
@@ -65,14 +74,10 @@ def _record(notes: Sequence[ActionNote]) -> str:
 
 def definitions() -> tuple[ToolDefinition, ...]:
     """The tools as the model is told of them."""
-    return tuple(
-        ToolDefinition(name=spec.name, description=spec.description, parameters=parameters(spec)) for spec in CATALOGUE
-    )
+    return tuple(ToolDefinition(name=spec.name, description=spec.description, parameters=parameters(spec)) for spec in CATALOGUE)
 
 
-def _conversation(
-    messages: Sequence[Said], current: UUID, notes: Mapping[datetime, Sequence[ActionNote]]
-) -> list[Message]:
+def _conversation(messages: Sequence[Said], current: UUID, notes: Mapping[datetime, Sequence[ActionNote]]) -> list[Message]:
     conversation: list[Message] = []
     for said in messages:
         if said.role == "user":

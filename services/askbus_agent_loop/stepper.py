@@ -12,6 +12,7 @@ from opentelemetry.trace import SpanKind
 from askbus.actions.notes import ActionNote
 from askbus.bus.connection import Connection
 from askbus.db.ids import new_id
+from askbus.db.outages import TROUBLE
 from askbus.db.pool import Pool
 from askbus.models.model import Completion, Fault, Finish, Model, ModelRequest, ProviderError, TextDelta
 from askbus.runtime import crash
@@ -34,9 +35,7 @@ Outcomes = Callable[[UUID], Awaitable[Sequence[ActionNote]]]
 class Stepper:
     """Makes the model calls of one process."""
 
-    def __init__(
-        self, pool: Pool, nc: Connection, model: Model, outcomes: Outcomes, settings: Settings, *, holder: UUID
-    ) -> None:
+    def __init__(self, pool: Pool, nc: Connection, model: Model, outcomes: Outcomes, settings: Settings, *, holder: UUID) -> None:
         self.pool = pool
         self.nc = nc
         self.model = model
@@ -59,8 +58,7 @@ class Stepper:
                     latency = int((asyncio.get_running_loop().time() - started) * 1000)
                     return await self._record(claim, pieces, answer, latency)
                 await _end(answer)
-                await self._interrupted(claim, pieces, late=not (lost.done() or stop.done()))
-                return False
+                return await self._interrupted(claim, pieces, late=not (lost.done() or stop.done()))
             except asyncio.CancelledError:
                 await _end(answer)
                 await verbs.release(self.pool, claim, holder=self.holder)
@@ -71,7 +69,9 @@ class Stepper:
 
     async def _ask(self, request: ModelRequest, pieces: Pieces) -> Completion:
         name = self.settings.model_name
-        with span(f"chat {name}", kind=SpanKind.CLIENT, **{"gen_ai.operation.name": "chat", "gen_ai.request.model": name}) as current:
+        with span(
+            f"chat {name}", kind=SpanKind.CLIENT, **{"gen_ai.operation.name": "chat", "gen_ai.request.model": name}
+        ) as current:
             async with aclosing(self.model.stream(request)) as events:
                 async for event in events:
                     if isinstance(event, TextDelta):
@@ -91,7 +91,7 @@ class Stepper:
             try:
                 if not await verbs.renew(self.pool, claim, holder=self.holder, lease=self.settings.lease):
                     return
-            except (OSError, TimeoutError) as error:
+            except TROUBLE as error:
                 log.warning("turn.lease_not_renewed", turn_id=str(claim.turn_id), error=type(error).__name__)
 
     async def _record(self, claim: Claim, pieces: Pieces, answer: "asyncio.Task[Completion]", latency: int) -> bool:
@@ -115,8 +115,7 @@ class Stepper:
         recorded = await verbs.finish_model_step(self.pool, claim, step, trace=traceparent())
         crash.point("agent.model.after_record")
         if recorded is None:
-            await self._interrupted(claim, pieces, late=False)
-            return False
+            return await self._interrupted(claim, pieces, late=False)
         if step.calls:
             await pieces.calls([{"id": str(call.id), "name": call.name} for call in step.calls])
         await pieces.end()
@@ -129,14 +128,15 @@ class Stepper:
         await verbs.record_cut(self.pool, claim, text=pieces.text, model=self.settings.model_name, cut="failed")
         await pieces.cut("failed")
 
-    async def _interrupted(self, claim: Claim, pieces: Pieces, *, late: bool) -> None:
-        """The clock ran out, or the turn was stopped: what was said so far is kept, marked as cut."""
+    async def _interrupted(self, claim: Claim, pieces: Pieces, *, late: bool) -> bool:
+        """The clock ran out, or the turn was stopped: what was said so far is kept, marked as cut. Returns False: nothing follows."""
         if late:
             await verbs.fail(self.pool, claim.turn_id, "out_of_time", claim=claim, trace=traceparent())
         crash.point("agent.stop.before_record")
         why = "failed" if late else "stopped"
         await verbs.record_cut(self.pool, claim, text=pieces.text, model=self.settings.model_name, cut=why)
         await pieces.cut(why)
+        return False
 
 
 def _calls(said: Completion) -> list[NewCall]:

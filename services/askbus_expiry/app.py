@@ -1,7 +1,8 @@
 """How expiry is put together: a clock and its sweeps. It answers nothing and acts on no fact."""
 
 from askbus.bus.envelope import Service
-from askbus.runtime.service import App, Ground
+from askbus.runtime.ground import Ground
+from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus_expiry.sweep import Sweep
 

@@ -8,7 +8,7 @@ import structlog
 from askbus.access import reads
 from askbus.bus.callout import Callout
 from askbus.db.outages import OUTAGES
-from askbus.runtime.service import Ground
+from askbus.runtime.ground import Ground
 
 log = structlog.get_logger()
 

@@ -3,7 +3,8 @@
 from starlette.routing import Route
 
 from askbus.bus.envelope import Service
-from askbus.runtime.service import App, Ground
+from askbus.runtime.ground import Ground
+from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus_gateway.agents import welcome_agents
 from askbus_gateway.console import Console

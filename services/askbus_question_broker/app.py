@@ -4,7 +4,8 @@ from askbus.bus.app import agent_door
 from askbus.bus.envelope import Service
 from askbus.bus.streams import SETTLED
 from askbus.questions.model import AnswerQuestion, AskBack, AskQuestion, CancelQuestion, DeclineQuestion
-from askbus.runtime.service import App, Ground
+from askbus.runtime.ground import Ground
+from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus_question_broker.doors import Doors
 from askbus_question_broker.handlers import Handlers

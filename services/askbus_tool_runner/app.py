@@ -7,7 +7,8 @@ from functools import partial
 from askbus.bus import signals
 from askbus.bus.envelope import Service
 from askbus.records.engine import Records, open_records
-from askbus.runtime.service import App, Ground
+from askbus.runtime.ground import Ground
+from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus_tool_runner.handlers import Handlers
 from askbus_tool_runner.runner import Runner

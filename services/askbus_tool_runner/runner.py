@@ -14,12 +14,12 @@ from askbus.access import reads as access
 from askbus.access.model import Principal
 from askbus.bus import faults
 from askbus.bus.commands import Commands
+from askbus.db.outages import OUTAGES
 from askbus.db.pool import Pool
 from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied, TimedOut
 from askbus.models.model import parse_arguments
 from askbus.records.engine import Records
 from askbus.runtime import crash, telemetry
-from askbus.db.outages import OUTAGES
 from askbus.runtime.settings import Settings
 from askbus.tools import verbs
 from askbus.tools.arguments import read, unknown_tool

@@ -37,8 +37,8 @@ def settings() -> str:
     lines = [
         "# Settings",
         "",
-        "Made from the code by `python -m tests.docs.render`. All are environment variables, checked when a process starts; durations are in",
-        "seconds.",
+        "Made from the code by `python -m tests.docs.render`. All are environment variables, checked when a process starts;",
+        "durations are in seconds.",
         "",
         "| variable | default | what it is |",
         "| --- | --- | --- |",

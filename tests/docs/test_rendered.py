@@ -1,7 +1,6 @@
 """What the documents say of states and settings is what the code says."""
 
 import pytest
-
 from tests.docs.render import DOCUMENTS, ROOT
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from tests.faults.script import SCRIPT
 
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool, open_pool
@@ -16,7 +17,6 @@ from askbus.stack.supervisor import Stack
 from askbus.testing.model_process import ScriptedModel
 from askbus.testing.patient import Patient
 from askbus.testing.people import Agent, Company, Person, found_company, give_token
-from tests.faults.script import SCRIPT
 
 CLOCKS = {
     "ASKBUS_LEASE": "1",
@@ -78,13 +78,14 @@ def options() -> Callable[[Path, str], Options]:
 
 
 @pytest.fixture(scope="session")
-async def world(
-    tmp_path_factory: pytest.TempPathFactory, options: Callable[[Path, str], Options]
-) -> AsyncIterator[World]:
+async def world(tmp_path_factory: pytest.TempPathFactory, options: Callable[[Path, str], Options]) -> AsyncIterator[World]:
     """One stack for every test of this folder that leaves it whole."""
-    async with ScriptedModel(SCRIPT) as model, Stack(options(tmp_path_factory.mktemp("stack"), model.base_url)) as stack:
-        async with open_pool(stack.database_url, size=4, name="faults") as db:
-            company = await found_company(db)
-            agent = await give_token(db, company["admin"])
-            assert stack.records_url is not None
-            yield World(stack, model, db, company, agent, stack.postgres.database_url("records"))
+    folder = tmp_path_factory.mktemp("stack")
+    async with (
+        ScriptedModel(SCRIPT) as model,
+        Stack(options(folder, model.base_url)) as stack,
+        open_pool(stack.database_url, size=4, name="faults") as db,
+    ):
+        company = await found_company(db)
+        agent = await give_token(db, company["admin"])
+        yield World(stack, model, db, company, agent, stack.postgres.database_url("records"))

@@ -1,48 +1,56 @@
 """What people and agents do while processes die around them: each scene ends only when its whole story has come true."""
 
-import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import cycle
 from typing import Any
 from uuid import uuid4
 
+from tests.faults.conftest import World
+
 from askbus.testing.invariants import AT_REST, broken
 from askbus.testing.patient import Patient
-from tests.faults.conftest import World
+from askbus.testing.waiting import until
+
+RECORDS = cycle(range(10, 40))
+"""A customer of its own for each story: two that change the same field would conflict, as they should."""
 
 WITHIN = 40.0
 """Seconds for a whole scene with its restarts; each unattended completion in it has ten (the requirement's own deadline)."""
 
 
-async def turn_once(client: Patient, turn_id: str, *states: str) -> Any:
+async def once(look: Callable[[], Awaitable[Any]], *states: str, on_the_way: set[str], within: float = 10) -> Any:
+    """What `look` returns as soon as it is in one of the states; it may pass through those on the way and no others."""
+    seen: list[Any] = []
+
+    async def there() -> bool:
+        seen[:] = [await look()]
+        assert seen[0]["state"] in on_the_way | set(states), seen[0]
+        return seen[0]["state"] in states
+
+    await until(there, within=within)
+    return seen[0]
+
+
+async def turn_once(client: Patient, turn_id: str, *states: str, within: float = 10) -> Any:
     """The turn as soon as it is in one of the states."""
-    async with asyncio.timeout(10):
-        while (turn := await client.get(f"/v1/turns/{turn_id}"))["state"] not in states:
-            assert turn["state"] in {"queued", "running", "waiting"}, turn
-            await asyncio.sleep(0.05)
-    return turn
+    return await once(
+        lambda: client.get(f"/v1/turns/{turn_id}"), *states, on_the_way={"queued", "running", "waiting"}, within=within
+    )
 
 
 async def action_once(client: Patient, action_id: str, *states: str) -> Any:
     """The action as soon as it is in one of the states."""
-    async with asyncio.timeout(10):
-        while (action := await client.get(f"/v1/actions/{action_id}"))["state"] not in states:
-            assert action["state"] in {"pending", "confirmed", "applied"}, action
-            await asyncio.sleep(0.05)
-    return action
+    return await once(lambda: client.get(f"/v1/actions/{action_id}"), *states, on_the_way={"pending", "confirmed", "applied"})
 
 
-async def at_rest(world: World) -> None:
-    """Nothing is left to do."""
-    async with asyncio.timeout(10):
-        while await broken(world.db, AT_REST):
-            await asyncio.sleep(0.05)
-
-
-async def quiet(world: World) -> bool:
-    """Whether nothing is left to do, and nothing has been for as long as a sweep takes to look."""
-    if await broken(world.db, AT_REST):
-        return False
-    await asyncio.sleep(1)
+async def rests(world: World) -> bool:
+    """Whether nothing is left to do."""
     return not await broken(world.db, AT_REST)
+
+
+async def at_rest(world: World, within: float = 10) -> None:
+    """Returns once nothing is left to do."""
+    await until(lambda: rests(world), within=within)
 
 
 async def start_turn(world: World, client: Patient, text: str) -> str:
@@ -53,10 +61,11 @@ async def start_turn(world: World, client: Patient, text: str) -> str:
 
 async def a_turn_changes_a_record(world: World) -> None:
     """Read, ask, answer, propose, confirm, apply, undo: every service has its part."""
-    before = await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = 3")
+    customer = next(RECORDS)
+    before = await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = $1", customer)
     note = f"n{uuid4().hex[:8]}"
     async with world.browser(world.company["mia"]) as mia:
-        turn_id = await start_turn(world, mia, f"note 3 {note}")
+        turn_id = await start_turn(world, mia, f"note {customer} {note}")
         [question_id] = (await turn_once(mia, turn_id, "waiting"))["questions"]
         await mia.post(f"/v1/questions/{question_id}/answer", {"answer": "yes"})
         turn = await turn_once(mia, turn_id, "completed")
@@ -65,10 +74,10 @@ async def a_turn_changes_a_record(world: World) -> None:
         digest = (await mia.get(f"/v1/actions/{action_id}"))["digest"]
         await mia.post(f"/v1/actions/{action_id}/confirm", {"digest": digest})
         await action_once(mia, action_id, "applied")
-        assert await world.record("SELECT note FROM customers WHERE id = 3") == note
+        assert await world.record("SELECT note FROM customers WHERE id = $1", customer) == note
         await mia.post(f"/v1/actions/{action_id}/undo")
         await action_once(mia, action_id, "undone")
-    assert await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = 3") == before
+    assert await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = $1", customer) == before
     entries = await world.record("SELECT count(*) FROM askbus_ledger.outcomes WHERE action_id = $1", action_id)
     assert entries == 2
 
@@ -87,13 +96,20 @@ async def an_agent_asks(world: World) -> None:
         await robot.post(f"/v1/questions/{cancelled}/cancel")
         outcomes = {
             name: (await robot.get(f"/v1/questions/{question_id}?wait=5"))
-            for name, question_id in (("answered", answered), ("declined", declined), ("cancelled", cancelled), ("expired", expired))
+            for name, question_id in (
+                ("answered", answered),
+                ("declined", declined),
+                ("cancelled", cancelled),
+                ("expired", expired),
+            )
         }
     assert {name: question["state"] for name, question in outcomes.items()} == {name: name for name in outcomes}
     assert len(outcomes["answered"]["notes"]) == 1
-    async with asyncio.timeout(10):
-        while await world.db.fetchval("SELECT state FROM questions WHERE id = $1", expired) != "expired":
-            await asyncio.sleep(0.05)
+
+    async def swept() -> bool:
+        return bool(await world.db.fetchval("SELECT state = 'expired' FROM questions WHERE id = $1", expired))
+
+    await until(swept, within=10)
 
 
 async def a_turn_is_stopped(world: World) -> None:
@@ -125,3 +141,22 @@ async def small_decisions(world: World) -> None:
         assert failed["outcome"]
         assert (await mia.get(f"/v1/actions/{rejected['id']}"))["state"] == "rejected"
         assert (await mia.get(f"/v1/actions/{withdrawn['id']}"))["state"] == "withdrawn"
+
+
+async def a_turn_is_answered(world: World) -> None:
+    """A message, a question back to its user, an answer, a proposal."""
+    async with world.browser(world.company["mia"]) as mia:
+        mia.patience = 60
+        turn_id = await start_turn(world, mia, f"note 6 n{uuid4().hex[:8]}")
+        [question_id] = (await turn_once(mia, turn_id, "waiting", within=60))["questions"]
+        await mia.post(f"/v1/questions/{question_id}/answer", {"answer": "yes"})
+        assert len((await turn_once(mia, turn_id, "completed", within=60))["actions"]) == 1
+
+
+async def a_question_is_answered(world: World) -> None:
+    """An agent asks and waits; a person answers; the agent learns it."""
+    async with world.robot() as robot, world.browser(world.company["max"]) as max_:
+        robot.patience = max_.patience = 60
+        asked = await robot.post("/v1/questions", {"project_id": str(world.company.north), "text": "Ship it?"})
+        await max_.post(f"/v1/questions/{asked['id']}/answer", {"answer": "yes"})
+        await once(lambda: robot.get(f"/v1/questions/{asked['id']}?wait=2"), "answered", on_the_way={"open"}, within=60)

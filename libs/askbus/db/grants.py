@@ -12,7 +12,9 @@ import asyncpg
 from askbus.bus.envelope import Service
 from askbus.db.pool import Connection
 
-_COMMENT = re.compile(r"writer: (?P<writers>[a-z, -]+?)(?P<insert_only>, INSERT only)?(?:; expiry \((?P<columns>[a-z_, ]+)\))?\.(?: |$)")
+_COMMENT = re.compile(
+    r"writer: (?P<writers>[a-z, -]+?)(?P<insert_only>, INSERT only)?(?:; expiry \((?P<columns>[a-z_, ]+)\))?\.(?: |$)"
+)
 HASHED = ("sessions", "login_links", "tokens")
 DELETED_BY_EXPIRY = ("change_log", "login_links")
 
@@ -81,8 +83,9 @@ async def _hide_hash(admin: Connection, table: str) -> None:
     names = ", ".join(column["attname"] for column in columns)
     for service in Service:
         if service is not Service.GATEWAY:
-            await admin.execute(f"REVOKE SELECT ON askbus.{table} FROM {service.role}")
-            await admin.execute(f"GRANT SELECT ({names}) ON askbus.{table} TO {service.role}")
+            await admin.execute(
+                f"REVOKE SELECT ON askbus.{table} FROM {service.role}; GRANT SELECT ({names}) ON askbus.{table} TO {service.role}"  # noqa: S608
+            )
 
 
 async def provision_roles(admin: Connection, passwords: dict[Service, str]) -> None:

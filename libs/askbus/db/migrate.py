@@ -24,7 +24,11 @@ class MigrationRefused(AskbusError):
 def shipped() -> dict[str, str]:
     """The migrations of this release: name to SQL, in the order in which they are applied."""
     folder = files("askbus.db").joinpath("migrations")
-    return {entry.name: entry.read_text("utf-8") for entry in sorted(folder.iterdir(), key=lambda e: e.name) if entry.name.endswith(".sql")}
+    return {
+        entry.name: entry.read_text("utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda e: e.name)
+        if entry.name.endswith(".sql")
+    }
 
 
 async def migrate(database_url: str, secret: str) -> list[str]:
@@ -60,7 +64,9 @@ async def _apply(admin: Connection) -> list[str]:
     ours = shipped()
     done = {row["name"] for row in await admin.fetch("SELECT name FROM askbus.migrations")}
     if unknown := sorted(done - ours.keys()):
-        raise MigrationRefused(f"This database was migrated by a newer release ({unknown[-1]}). Run that release, or a later one.")
+        raise MigrationRefused(
+            f"This database was migrated by a newer release ({unknown[-1]}). Run that release, or a later one."
+        )
     applied = []
     for name, sql in ours.items():
         if name not in done:

@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
-import asyncpg
 import structlog
 
 from askbus.bus import faults
 from askbus.bus.envelope import Service
+from askbus.db.outages import TROUBLE
 from askbus.db.pool import Pool
 from askbus.db.statements import Statement
 from askbus.feed.model import Change
@@ -115,5 +115,5 @@ class Relay:
         try:
             async with asyncio.timeout(2):
                 await RELEASE.run(self.pool, owner=self.owner, holder=self.holder, cursor=self.cursor)
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except TROUBLE as error:
             log.info("relay.not_released", owner=self.owner, error=type(error).__name__)

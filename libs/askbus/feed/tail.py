@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import asyncpg
 import structlog
 
+from askbus.db.outages import TROUBLE
 from askbus.db.pool import SETTINGS, Pool
 from askbus.db.statements import Statement
 from askbus.feed.model import Change, Snapshot
@@ -56,7 +57,7 @@ class Tail:
             reason = "closed"
             try:
                 await self._listen_once()
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except TROUBLE as error:
                 reason = type(error).__name__
             delay = FIRST_DELAY if self.listening else min(delay * 2, LONGEST_DELAY)
             self.listening = False
@@ -88,7 +89,7 @@ class Tail:
         while True:
             try:
                 await self._read()
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except TROUBLE as error:
                 log.warning("feed.read_failed", error=type(error).__name__)
                 await asyncio.sleep(min(self.poll, 0.5))
                 continue

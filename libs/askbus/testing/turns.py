@@ -9,7 +9,8 @@ from pydantic import JsonValue
 from askbus.bus.envelope import Service
 from askbus.db.ids import new_id
 from askbus.db.statements import Executor
-from askbus.runtime.service import App, Ground
+from askbus.runtime.ground import Ground
+from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus.testing.people import Company, Person
 from askbus.testing.waiting import until

@@ -17,6 +17,7 @@ from askbus.access import reads
 from askbus.access.model import Principal, PrincipalKind
 from askbus.bus import faults
 from askbus.bus.commands import Commands
+from askbus.db.outages import is_outage
 from askbus.db.pool import Pool
 from askbus.errors import (
     AskbusError,
@@ -29,7 +30,6 @@ from askbus.errors import (
     Unauthenticated,
     Unavailable,
 )
-from askbus.db.outages import is_outage
 
 log = structlog.get_logger()
 

@@ -7,9 +7,9 @@ from typing import Any
 import structlog
 from starlette.requests import Request
 
+from askbus.db.outages import OUTAGES
 from askbus.errors import InvalidInput
 from askbus.runtime.health import Receive, Send
-from askbus.db.outages import OUTAGES
 from askbus_gateway.http.gate import Gate, refusal_of
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.rules import RULES

@@ -128,8 +128,8 @@ class TurnStreams:
             out.write(frame("end", {"reason": "ended"}))
         except Unavailable as error:
             log.info("turn_stream.interrupted", reason=error.message)
-        except Exception as error:  # noqa: BLE001  # the stream ends and its client resumes: the turn itself goes on
-            log.error("turn_stream.failed", error=type(error).__name__, exc_info=error)
+        except Exception as error:  # the stream ends and its client resumes: the turn itself goes on
+            log.exception("turn_stream.failed", error=type(error).__name__)
         finally:
             out.end()
 
