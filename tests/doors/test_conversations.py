@@ -105,7 +105,7 @@ async def model() -> AsyncIterator[ScriptedModel]:
 @pytest.fixture
 async def shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
     """The team's own records, in another database."""
-    async with team_database(postgres_server.url) as shop:
+    async with team_database(postgres_server.url, ledger=True) as shop:
         await shop.run(SHOP)
         yield shop
 
@@ -116,9 +116,7 @@ async def whole(
 ) -> AsyncIterator[Composed]:
     """Everything."""
     await provision(nats_server.url, ack_wait=1)
-    async with compose(
-        database, nats_server.url, ALL_SIX, model_base_url=model.base_url, records_url=shop.url
-    ) as running:
+    async with compose(database, nats_server.url, ALL_SIX, model_base_url=model.base_url, records_url=shop.url) as running:
         yield running
 
 
