@@ -6,8 +6,6 @@ from uuid import uuid4
 import pytest
 
 from askbus.access.model import Scope
-from askbus.actions import verbs
-from askbus.db.ids import new_id
 from askbus.db.pool import Pool
 from askbus.testing.actions import (
     NEW,
@@ -16,9 +14,6 @@ from askbus.testing.actions import (
     confirmed,
     create,
     email_of,
-    pending_action,
-    prepared_action,
-    propose_command,
     proposed,
     update,
 )
@@ -287,16 +282,3 @@ async def test_a_pending_action_is_on_the_stream_by_id_and_state_alone(
                     break
         assert all(action["id"] in line for line in heard)
         assert not any(word in line for line in heard for word in ("secret", "Ada", "email", NEW, OLD))
-
-
-@pytest.mark.requirement("R18")
-async def test_the_actions_of_a_thread_can_be_listed(actions: Composed, company: Company, pool: Pool) -> None:
-    """Those that its turns proposed, and no others."""
-    by = company["mia"].principal
-    await pending_action(pool, by, company.north)
-    ids = {"thread_id": uuid4(), "turn_id": uuid4(), "call_id": (call := new_id())}
-    command = propose_command(by, company.north, action_id=call).model_copy(update=ids)
-    await verbs.propose(pool, command, prepared_action(), trace=None)
-    async with actions.client(company["mia"]) as mia:
-        found = (await mia.get("/v1/actions", params={"thread_id": str(ids["thread_id"])})).json()["actions"]
-        assert [action["id"] for action in found] == [str(call)]

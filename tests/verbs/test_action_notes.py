@@ -6,12 +6,12 @@ import pytest
 
 from askbus.access.model import Principal
 from askbus.actions import reads, verbs
-from askbus.actions.model import Action, ActionState, ConfirmAction, RejectAction, UndoAction
+from askbus.actions.model import Action, ActionFilter, ActionState, ConfirmAction, RejectAction, UndoAction
 from askbus.actions.notes import ActionNote
 from askbus.db.ids import new_id
 from askbus.db.pool import Pool
 from askbus.records.changes import OutcomeState
-from askbus.testing.actions import NEW, OLD, outcome_of, prepared_action, propose_command
+from askbus.testing.actions import NEW, OLD, outcome_of, pending_action, prepared_action, propose_command
 from askbus.testing.people import Company
 
 THREAD = UUID("01980000-0000-7000-8000-000000000001")
@@ -75,6 +75,10 @@ async def test_an_undo_that_was_refused_is_told_when_it_was_refused(pool: Pool, 
 
 @pytest.mark.requirement("R18")
 async def test_other_threads_are_not_told(pool: Pool, company: Company) -> None:
-    """What one conversation proposed is no news in another."""
-    await from_chat(pool, company["mia"].principal, company.north)
+    """What one conversation proposed is no news in another; a list of its actions holds these and no others."""
+    mia = company["mia"].principal
+    action = await from_chat(pool, mia, company.north)
+    await pending_action(pool, mia, company.north)
     assert await reads.outcomes_of_thread(pool, uuid4()) == ()
+    listed = await reads.list_page(pool, mia, ActionFilter(thread_id=THREAD))
+    assert [one.id for one in listed.actions] == [action.id]
