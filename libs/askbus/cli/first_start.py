@@ -24,7 +24,7 @@ async def first_owner(database_url: str, public_url: str) -> str | None:
             if first["nobody"]:
                 workspace = await verbs.create_workspace(db, "My team")
                 await verbs.create_project(db, workspace, "Main")
-                user = await verbs.create_user(db, "owner@localhost", "Owner")
+                user = await verbs.create_user(db, "owner@localhost.example", "Owner")
                 await verbs.set_member(db, workspace, user, Role.OWNER)
             elif user is None:
                 return None
