@@ -46,7 +46,7 @@ class Verdict(BaseModel):
 
 
 async def prepare_ledger(url: str) -> None:
-    """Makes the ledger in the database at `url`; what is there already stays. Needs the right to create a schema.
+    """Makes the ledger in the database at `url`; what is there already stays. Making it needs the right to create a schema.
 
     Raises asyncpg.PostgresError or OSError, which say what is in the way.
     """
@@ -54,6 +54,10 @@ async def prepare_ledger(url: str) -> None:
     try:
         async with connection.transaction():
             await connection.execute(files("askbus.records").joinpath("sql/ledger.sql").read_text("utf-8"))
+    except asyncpg.InsufficientPrivilegeError:
+        # Somebody else made it, and gave this role the rights to use it: `rights_needed`.
+        if not await connection.fetchval("SELECT to_regclass('askbus_ledger.outcomes') IS NOT NULL"):
+            raise
     finally:
         await connection.close()
 
