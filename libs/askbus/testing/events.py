@@ -29,7 +29,8 @@ def credentials(who: Person | Agent | None) -> dict[str, str]:
 
 
 class EventClient:
-    """One connection to a stream. `events` holds all that came; `last_id` is what a browser would come back with."""
+    """One connection to a stream. `events` holds all that came; `last_id` is what one comes back with who has
+    taken note of no more than `next` and `end` have given it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -54,7 +55,9 @@ class EventClient:
         async with asyncio.timeout(within):
             while not self._unread:
                 await self.read()
-            return self._unread.pop(0)
+            event = self._unread.pop(0)
+            self.last_id = event.id or self.last_id
+            return event
 
     async def until(self, name: str, *, within: float = 10) -> Event:
         """The next event of this name; others before it are passed over."""
@@ -83,8 +86,9 @@ class EventClient:
             event = Event(found.event, found.last_event_id or None, json.loads(found.data))
             self.events.append(event)
             self._unread.append(event)
-        for event_id in _ID.findall(chunk):
-            self.last_id = event_id.decode()
+        ids = _ID.findall(chunk)
+        if ids and not self._unread:
+            self.last_id = ids[-1].decode()
         return chunk
 
     async def end(self, *, within: float = 10) -> list[Event]:
@@ -95,6 +99,8 @@ class EventClient:
                     await self.read()
             except StreamEnded:
                 unread, self._unread = self._unread, []
+                for event in unread:
+                    self.last_id = event.id or self.last_id
                 return unread
 
     def reset(self) -> None:
