@@ -14,17 +14,34 @@ from askbus.testing.servers import Server
 Ask = Callable[..., Awaitable[Rows]]
 
 
+@pytest.fixture(scope="session")
+async def empty_template(postgres_server: Server) -> AsyncIterator[str]:
+    """A database with nothing but askbus's ledger, to be copied."""
+    async with team_database(postgres_server.url, ledger=True) as made:
+        yield made.name
+
+
+@pytest.fixture(scope="session")
+async def shop_template(postgres_server: Server, empty_template: str) -> AsyncIterator[str]:
+    """The same with the shop in it."""
+    async with team_database(postgres_server.url, empty_template) as made:
+        await made.run(SHOP)
+        yield made.name
+
+
 @pytest.fixture
-async def team(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
-    """An empty database with askbus's ledger."""
-    async with team_database(postgres_server.url) as made:
+async def team(
+    postgres_server: Server, empty_template: str, shop_template: str, request: pytest.FixtureRequest
+) -> AsyncIterator[TeamDatabase]:
+    """A team's database with askbus's ledger: empty, or the shop where the test asks for that."""
+    template = shop_template if "shop" in request.fixturenames else empty_template
+    async with team_database(postgres_server.url, template) as made:
         yield made
 
 
 @pytest.fixture
-async def shop(team: TeamDatabase) -> TeamDatabase:
+def shop(team: TeamDatabase) -> TeamDatabase:
     """Three customers, four orders, five lines."""
-    await team.run(SHOP)
     return team
 
 
@@ -37,10 +54,9 @@ async def records(team: TeamDatabase) -> AsyncIterator[Records]:
 
 
 @pytest.fixture(scope="session")
-async def kept_shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
+async def kept_shop(postgres_server: Server, shop_template: str) -> AsyncIterator[TeamDatabase]:
     """A shop for tests that change nothing in it."""
-    async with team_database(postgres_server.url) as made:
-        await made.run(SHOP)
+    async with team_database(postgres_server.url, shop_template) as made:
         yield made
 
 

@@ -86,6 +86,16 @@ async def test_two_applies_at_once_make_one_row_and_one_change(shop: TeamDatabas
     await other.dispose()
 
 
+@pytest.mark.requirement("R16")
+async def test_whoever_comes_second_does_not_even_begin(shop: TeamDatabase, records: Records, member: Principal) -> None:
+    """The others wait for the first outcome: not so much as an identity value is used up, and no trigger runs twice."""
+    other = open_records(shop.url)
+    operations, action = await prepared(records, member, create("customers", name="Neu")), uuid4()
+    await asyncio.gather(*(apply(who, action, operations, member) for who in (records, other) * 10))
+    assert await shop.value("INSERT INTO customers (name) VALUES ('next') RETURNING id") == 5
+    await other.dispose()
+
+
 async def conflict(records: Records, member: Principal, operations: Sequence[PreparedOperation]) -> Outcome:
     outcome = await apply(records, uuid4(), operations, member)
     assert (outcome.state, outcome.images) == (OutcomeState.CONFLICTED, ())

@@ -11,7 +11,7 @@ from askbus.errors import Unavailable
 from askbus.records.apply import apply
 from askbus.records.changes import Operation, OutcomeState, PreparedOperation
 from askbus.records.deny import Policy
-from askbus.records.engine import Records, Timeouts, open_records
+from askbus.records.engine import Records, SchemaMoved, Timeouts, open_records
 from askbus.records.ledger import prepare_ledger, rights_needed
 from askbus.records.model import QueryPlan
 from askbus.records.propose import prepare
@@ -117,9 +117,26 @@ async def test_ddl_during_an_apply_waits_or_is_seen(shop: TeamDatabase, records:
     assert set(states) <= {OutcomeState.APPLIED, OutcomeState.CONFLICTED}
 
 
+async def test_a_schema_that_is_held_stays_until_the_end(shop: TeamDatabase, records: Records, member: Principal) -> None:
+    """What was known and is old makes the attempt start again; what is held keeps DDL waiting, and stays true."""
+    await records.schema()
+    await shop.run("ALTER TABLE orders ADD COLUMN more int")
+    async with records.writing(member) as connection:
+        with pytest.raises(SchemaMoved):
+            await records.held_schema(connection, ["orders"])
+    async with records.writing(member) as connection:
+        held = await records.held_schema(connection, ["orders"])
+        assert "more" in held.collection("orders").columns
+        ddl = asyncio.create_task(shop.run("ALTER TABLE orders DROP COLUMN more"))
+        while not await shop.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            assert not ddl.done()
+        assert (await records.schema(connection, look=True)).fingerprint == held.fingerprint
+    await ddl
+
+
 async def test_without_the_ledger_nothing_is_applied(postgres_server: Server, member: Principal) -> None:
     """The refusal says which command makes it; making it twice, or by several at once, is the same as once."""
-    async with team_database(postgres_server.url, ledger=False) as team:
+    async with team_database(postgres_server.url) as team:
         await team.run(SHOP)
         records = open_records(team.url)
         operations, action = await note(records, member), uuid4()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(SQL is None, reason="set ASKBUS_CHINOOK_SQL to C
 @pytest.fixture(scope="module")
 async def chinook(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
     """The music shop, with askbus's ledger beside it."""
-    async with team_database(postgres_server.url) as team:
+    async with team_database(postgres_server.url, ledger=True) as team:
         await team.run(await asyncio.to_thread(Path(SQL or "").read_text, "utf-8"))
         yield team
 

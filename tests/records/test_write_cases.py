@@ -112,9 +112,9 @@ async def test_a_proposal_on_an_old_shape_conflicts(team: TeamDatabase, records:
 @pytest.mark.requirement("R15")
 async def test_the_teams_own_settings_hold_for_its_defaults_and_triggers(team: TeamDatabase, member: Principal) -> None:
     """Defaults see the team's time zone, triggers read dates the team's way; images are spelled one way all the same."""
-    name = team.url.rpartition("/")[2]
     await team.run(
-        f"ALTER DATABASE \"{name}\" SET TimeZone = 'Pacific/Kiritimati'; ALTER DATABASE \"{name}\" SET DateStyle = 'SQL, DMY'",
+        f"ALTER DATABASE \"{team.name}\" SET TimeZone = 'Pacific/Kiritimati'",
+        f"ALTER DATABASE \"{team.name}\" SET DateStyle = 'SQL, DMY'",
         "CREATE TABLE t (day date PRIMARY KEY, zone text DEFAULT current_setting('TimeZone'), style text, at timestamptz)",
         "CREATE FUNCTION styled() RETURNS trigger LANGUAGE plpgsql AS $$ "
         "BEGIN NEW.style := to_char('02/03/2026'::date, 'MM'); RETURN NEW; END $$",
@@ -130,6 +130,36 @@ async def test_the_teams_own_settings_hold_for_its_defaults_and_triggers(team: T
     for done in (changed, created):
         assert (await undo(records, uuid4(), done.id, member)).state is OutcomeState.UNDONE
     await records.dispose()
+
+
+@pytest.mark.requirement("R16", "R17")
+async def test_images_are_what_triggers_left_however_late_they_ran(
+    shop: TeamDatabase, records: Records, member: Principal
+) -> None:
+    """Before the write, after it, and at the commit: the after-image is the record as it is then, so that undo recognises it."""
+    await shop.run(
+        "CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "UPDATE orders SET note = upper(note) || '!' WHERE id = NEW.id AND pg_trigger_depth() < 2; RETURN NULL; END $$",
+        "CREATE TRIGGER after AFTER UPDATE ON orders FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION shout()",
+        "CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW "
+        "WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION shout()",
+    )
+    done = await change(records, member, "orders", 1, note="mine")
+    assert done.images[0].after == {"note": await shop.value("SELECT note FROM orders WHERE id = 1")} == {"note": "MINE!!"}
+    await shop.run("DROP FUNCTION shout() CASCADE")
+    assert (await undo(records, uuid4(), done.id, member)).state is OutcomeState.UNDONE
+
+
+@pytest.mark.requirement("R17")
+async def test_a_reference_to_one_partition_keeps_the_record(team: TeamDatabase, records: Records, member: Principal) -> None:
+    """The foreign key points at the partition, the record was created in its parent."""
+    await team.run(
+        *case("D09")["setup"], "CREATE TABLE r (id int, ts date, FOREIGN KEY (id, ts) REFERENCES m9_a ON DELETE CASCADE)"
+    )
+    done = await change(records, member, "m9", None, id=1, ts="2026-01-02")
+    await team.run("INSERT INTO r VALUES (1, '2026-01-02')")
+    outcome = await undo(records, uuid4(), done.id, member)
+    assert (outcome.state, outcome.mismatches[0].message) == (OutcomeState.REFUSED, "r refers to 1 2026-01-02 by now")
 
 
 @pytest.mark.requirement("R4", "R17")

@@ -17,6 +17,7 @@ COMMANDS = {
     "trace": "askbus.cli.trace:trace",
     "migrate": "askbus.cli.migrate:migrate",
     "provision": "askbus.cli.provision:provision",
+    "records": "askbus.cli.records:records",
     "config": "askbus.cli.config:config",
     "deploy": "askbus.cli.deploy:deploy",
 }

@@ -39,7 +39,20 @@ class _ForeignKey(BaseModel):
     table: str
     columns: tuple[str, ...]
     target_oid: int
+    target_root: int
     target_columns: tuple[str, ...]
+
+    def as_seen(self) -> ForeignKey:
+        return ForeignKey(
+            name=self.name,
+            oid=self.oid,
+            schema=self.schema_,
+            table=self.table,
+            columns=self.columns,
+            target_oid=self.target_oid,
+            target_root=self.target_root,
+            target_columns=self.target_columns,
+        )
 
 
 @cache
@@ -60,9 +73,7 @@ async def read_schema(connection: AsyncConnection, policy: Policy) -> Schema:
     relations = [_Relation.model_validate_json(document) for document in documents]
     documents = (await connection.scalars(statement("foreign_keys"))).all()
     keys = [_ForeignKey.model_validate_json(document) for document in documents]
-    foreign_keys = tuple(
-        ForeignKey(key.name, key.oid, key.schema_, key.table, key.columns, key.target_oid, key.target_columns) for key in keys
-    )
+    foreign_keys = tuple(key.as_seen() for key in keys)
     abilities = (await connection.execute(statement("abilities"))).one()
     return Schema(mark, Abilities(*abilities), build(relations, foreign_keys, policy), foreign_keys)
 

@@ -76,7 +76,7 @@ def _cell(text: str | None, output: Output, made: _Shown) -> JsonValue:
 
 def _rows(plan: QueryPlan, compiled: Compiled, shown: _Shown, total: int) -> Rows:
     through = plan.offset + len(shown.rows)
-    cut = []
+    cut = [f"Rows before offset {plan.offset} are not here."] if plan.offset else []
     if through < total:
         why = "more would be too large" if len(shown.rows) < min(plan.limit, total - plan.offset) else "the limit"
         cut.append(f"{len(shown.rows)} of {total} rows are here ({why}); go on with offset {through}.")
@@ -87,7 +87,7 @@ def _rows(plan: QueryPlan, compiled: Compiled, shown: _Shown, total: int) -> Row
         rows=tuple(shown.rows),
         display=tuple(shown.display),
         total=total,
-        truncated=bool(cut) or plan.offset > 0,
+        truncated=bool(cut),
         cut=tuple(cut),
         next_offset=through if through < total else None,
     )

@@ -97,6 +97,8 @@ class ForeignKey:
     table: str
     columns: tuple[str, ...]
     target_oid: int
+    target_root: int
+    """The partitioned table that the target is a part of, else the target itself."""
     target_columns: tuple[str, ...]
 
 
@@ -196,8 +198,8 @@ class Schema:
         raise refusal(f"collection {name!r}", name, self.collections, denied=False)
 
     def referring_to(self, collection: Collection) -> list[ForeignKey]:
-        """Every foreign key that points at it."""
-        return [key for key in self.foreign_keys if key.target_oid == collection.oid]
+        """Every foreign key that points at it, or at one of its partitions."""
+        return [key for key in self.foreign_keys if key.target_root == collection.oid]
 
     @cached_property
     def _qualified(self) -> dict[str, Collection]:

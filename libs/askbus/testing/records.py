@@ -54,6 +54,10 @@ class TeamDatabase:
 
     url: str
 
+    @property
+    def name(self) -> str:
+        return self.url.rpartition("/")[2]
+
     async def run(self, *statements: str) -> None:
         """Runs each, which may hold several statements, and commits."""
         connection = await asyncpg.connect(self.url)
@@ -76,9 +80,9 @@ class TeamDatabase:
 
 
 @asynccontextmanager
-async def team_database(server_url: str, *, ledger: bool = True) -> AsyncIterator[TeamDatabase]:
-    """A fresh empty database, with askbus's ledger unless told otherwise; dropped afterwards."""
-    async with fresh_database(server_url, "template1") as made:
+async def team_database(server_url: str, template: str = "template1", *, ledger: bool = False) -> AsyncIterator[TeamDatabase]:
+    """A fresh copy of `template`, with askbus's ledger if told so; dropped afterwards."""
+    async with fresh_database(server_url, template) as made:
         if ledger:
             await prepare_ledger(made.url)
         yield TeamDatabase(made.url)

@@ -9,6 +9,7 @@ SELECT jsonb_build_object(
                   FROM unnest(k.conkey) WITH ORDINALITY AS u (attnum, place)
                   JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.attnum),
     'target_oid', k.confrelid::int8,
+    'target_root', coalesce(pg_catalog.pg_partition_root(k.confrelid)::oid, k.confrelid)::int8,
     'target_columns', (SELECT jsonb_agg(a.attname ORDER BY u.place)
                          FROM unnest(k.confkey) WITH ORDINALITY AS u (attnum, place)
                          JOIN pg_catalog.pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.attnum)
