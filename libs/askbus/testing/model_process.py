@@ -40,6 +40,7 @@ class ScriptedModel:
                 *(sys.executable, "-m", "askbus.testing.scripted_model", "--until-stdin-closes", "--script", str(path), *key),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
+                start_new_session=True,  # a terminal's Ctrl-C is for whoever holds it
             )
             assert self._process.stdout is not None
             self.base_url = (await self._process.stdout.readline()).decode().strip()
@@ -60,6 +61,10 @@ class ScriptedModel:
         except TimeoutError:
             self._process.kill()
             await self._process.wait()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     async def requests(self) -> list[SeenRequest]:
         """The requests it saw, oldest first."""

@@ -1,0 +1,142 @@
+"""The parts of a run, each ending in the lines that it adds to the report."""
+
+from functools import reduce
+from operator import add
+from uuid import UUID
+
+from tests.bench.events import Audience, Deliveries, Server, answers, deliver, notifications
+from tests.bench.meter import CLIENT, Reading
+from tests.bench.notify_floor import QUIET, TOLD
+from tests.bench.plan import Plan
+from tests.bench.report import Measure, percentile
+from tests.bench.script import CONSTANT, QUESTION, RECORDS
+from tests.bench.stage import COUNTED, SERVICES, STORES, Stage
+from tests.bench.turns import Turns, answer_and_resume, run_turns
+
+CPU, CPU_STRETCH = 16.0, 12.0
+FIRST_TOKEN = 1.5
+RESUMED = 20.0
+FLOOR = ("sdk-loop",)
+MANY = 100
+"""From so many streams on, what one of them costs is worth a line."""
+
+Work = dict[str, Turns]
+"""By what the user said; the floor's under `FLOOR_WORK`."""
+FLOOR_WORK = "floor"
+
+
+async def warm_up(stage: Stage, plan: Plan) -> None:
+    """Connections, statements, caches: what only the first turns pay."""
+    for text in (CONSTANT, RECORDS):
+        requests = await stage.turns(text, plan.warm_up)
+        await run_turns(stage.meter, stage.port, requests, plan.at_once)
+        await run_turns(stage.meter, stage.sdk_loop.hello["port"], requests, plan.at_once)
+
+
+async def turns(stage: Stage, plan: Plan, at_once: int) -> Work:
+    """The same number of turns of each kind, in blocks that take turns."""
+    count = plan.one_by_one if at_once == 1 else plan.together
+    blocks: dict[str, list[Turns]] = {CONSTANT: [], FLOOR_WORK: [], RECORDS: []}
+    for _ in range(plan.blocks):
+        for work, done in blocks.items():
+            requests = await stage.turns(CONSTANT if work == FLOOR_WORK else work, count)
+            port = stage.sdk_loop.hello["port"] if work == FLOOR_WORK else stage.port
+            done.append(await run_turns(stage.meter, port, requests, at_once))
+    return {work: reduce(add, done) for work, done in blocks.items()}
+
+
+def turn_measures(one: Work, many: Work, at_once: int) -> list[Measure]:
+    """CPU, speed and first tokens."""
+    measures = []
+    for done, how in ((one, "one at a time"), (many, f"{at_once} at once")):
+        ours, floor = done[CONSTANT], done[FLOOR_WORK]
+        target = CPU if done is many else None
+        measures.append(
+            Measure(
+                f"CPU a turn, {how}", "ms", ours.cpu_ms(COUNTED), floor.cpu_ms(FLOOR), most=target,
+                also=f"stretch {CPU_STRETCH:g} ms" if target else "",
+            )
+        )  # fmt: skip
+        measures.append(Measure("  the same with tools that read records", "ms", done[RECORDS].cpu_ms(COUNTED)))
+    for done, how in ((one, "one at a time"), (many, f"{at_once} at once")):
+        ours, floor = done[CONSTANT], done[FLOOR_WORK]
+        measures.append(Measure(f"turns a second, {how}", "1/s", ours.count / ours.seconds, floor.count / floor.seconds))
+    for percent in (50, 99):
+        first, floors = (percentile(one[work].first_tokens, percent) * 1000 for work in (CONSTANT, FLOOR_WORK))
+        most_ratio = FIRST_TOKEN if percent == 50 else None
+        measures.append(Measure(f"first token p{percent}, one at a time", "ms", first, floors, most_ratio=most_ratio))
+    return measures
+
+
+def process_measures(
+    one: Work, many: Work, idle: Reading, idle_seconds: float, memory: dict[str, tuple[float, float]]
+) -> list[Measure]:
+    """Where the CPU went, at sixteen at once, and what each process holds."""
+    measures = []
+    for name in (*SERVICES, *STORES, CLIENT, "model"):
+        rss, pss = memory.get(name, (0.0, 0.0))
+        held = f"; {rss:.0f} MiB RSS, {pss:.0f} PSS" if rss else ""
+        counted = "" if name in COUNTED else "not counted; "
+        also = (
+            f"{counted}{one[CONSTANT].cpu_ms((name,)):.1f} one at a time, {many[RECORDS].cpu_ms((name,)):.1f} reading records, "
+            f"idle {1000 * idle.processes[name] / idle_seconds:.1f} ms/s{held}"
+        )
+        measures.append(Measure(name, "ms", many[CONSTANT].cpu_ms((name,)), also=also))
+    return measures
+
+
+async def resumed(stage: Stage, plan: Plan) -> list[Measure]:
+    """From a person's answer to the text that follows it."""
+    headers = stage.headers(stage.company["mia"])
+    requests = await stage.turns(QUESTION, plan.resumed)
+    took = [1000 * await answer_and_resume(stage.port, request, headers) for request in requests]
+    return [
+        Measure("answer to resumed first token p50", "ms", percentile(took, 50), most=RESUMED),
+        Measure("answer to resumed first token p99", "ms", percentile(took, 99)),
+    ]
+
+
+async def events(stage: Stage, plan: Plan) -> list[Measure]:
+    """From COMMIT to the bytes, to all of the streams and to one of them."""
+    mia, admin, company = stage.company["mia"], stage.company["admin"], stage.company
+    measures: list[Measure] = []
+    for streams, rounds in plan.audiences:
+        ours = Audience([(streams, stage.watching(mia))], hears=streams)
+        floor = Audience([(streams, TOLD)], hears=streams)
+        measures += await _both(stage, ours, floor, company.north, rounds)
+    streams, rounds = plan.to_one
+    ours = Audience([(streams - 1, stage.watching(mia)), (1, stage.watching(admin))], hears=1)
+    floor = Audience([(streams - 1, QUIET), (1, TOLD)], hears=1)
+    return measures + await _both(stage, ours, floor, company.south, rounds)
+
+
+async def _both(stage: Stage, ours: Audience, floor: Audience, project_id: UUID, rounds: int) -> list[Measure]:
+    gateway = Server("gateway", stage.port, stage.db, stage.meter)
+    bare = Server("notify-floor", stage.notify_floor.hello["port"], stage.floor_db, stage.meter)
+    questions = answers(stage.company["admin"].principal, project_id, rounds)
+    return _event_measures(
+        ours,
+        await deliver(gateway, stage.watchers, ours, questions),
+        await deliver(bare, stage.watchers, floor, notifications(rounds)),
+    )
+
+
+def _event_measures(audience: Audience, ours: Deliveries, floor: Deliveries) -> list[Measure]:
+    whom = (
+        f"{audience.hears} of {audience.streams} streams" if audience.hears < audience.streams else f"{audience.streams} streams"
+    )
+    measures = [
+        Measure(
+            f"COMMIT to SSE p{percent}, {whom}", "ms",
+            percentile(ours.arrivals, percent) * 1000, percentile(floor.arrivals, percent) * 1000,
+            also=f"the commit itself {percentile(ours.commits, percent) * 1000:.2f}, floor {percentile(floor.commits, percent) * 1000:.2f}",
+        )
+        for percent in (50, 99)
+    ]  # fmt: skip
+    if audience.streams >= MANY:
+        held, floors = (1024 * told.memory / audience.streams for told in (ours, floor))
+        measures.append(Measure(f"  memory a stream, {whom}", "KiB", held, floors))
+    if audience.hears >= MANY:
+        spent, floors = (1e6 * told.cpu / (audience.hears * told.events) for told in (ours, floor))
+        measures.append(Measure(f"  CPU a delivery, {whom}", "µs", spent, floors))
+    return measures
