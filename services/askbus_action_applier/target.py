@@ -11,7 +11,9 @@ class Target:
     """The records of this deployment. No connection is opened before it is needed."""
 
     def __init__(self, settings: Settings) -> None:
-        self._records = open_records(settings.records_url, pool_size=settings.pool_size) if settings.records_url else None
+        self._records: Records | None = None
+        if settings.records_url is not None:
+            self._records = open_records(settings.records_url, settings.records_policy, pool_size=settings.pool_size)
 
     @property
     def records(self) -> Records:

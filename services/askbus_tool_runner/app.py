@@ -25,7 +25,7 @@ async def wire(ground: Ground, tools: Sequence[Tool]) -> None:
     settings = ground.settings
     records = None
     if settings.records_url is not None:
-        records = open_records(settings.records_url, pool_size=settings.pool_size)
+        records = open_records(settings.records_url, settings.records_policy, pool_size=settings.pool_size)
         ground.runs("records", partial(_kept_open, records))
     runner = Runner(ground.pool, ground.commands, records, tools, settings)
     handlers = Handlers(ground.pool, runner, ground.nudge, settings)

@@ -3,6 +3,7 @@
 import pytest
 
 from askbus.records.deny import Policy, words
+from askbus.runtime.settings import Settings, SettingsError
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,18 @@ def test_account_tables_are_not_written_until_they_are_freed(name: str) -> None:
 def test_business_tables_are_written(name: str) -> None:
     """Their names share a word with accounts, not the meaning."""
     assert Policy().never_write(name, ()) == ""
+
+
+def test_a_deployment_writes_its_policy_into_one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ASKBUS_RECORDS_POLICY is JSON; a name that means nothing stops the start with the variable's name."""
+    for name in ("DATABASE_URL", "NATS_URL"):
+        monkeypatch.setenv(f"ASKBUS_{name}", "x")
+    monkeypatch.setenv("ASKBUS_RECORDS_POLICY", '{"writable_accounts": ["users"]}')
+    assert Settings.load().records_policy == Policy(writable_accounts=frozenset({"users"}))
+    for wrong in ('{"writable": []}', "{"):
+        monkeypatch.setenv("ASKBUS_RECORDS_POLICY", wrong)
+        with pytest.raises(SettingsError, match="ASKBUS_RECORDS_POLICY"):
+            Settings.load()
 
 
 def test_identifiers_are_read_as_words() -> None:

@@ -30,7 +30,7 @@ BESIDE_ACCOUNTS = frozenset({
 class Policy(BaseModel):
     """What a deployment lists. Columns are written `collection.column`, or `column` for every collection."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     denied_columns: frozenset[str] = frozenset()
     readable_columns: frozenset[str] = frozenset()

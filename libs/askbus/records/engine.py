@@ -22,6 +22,9 @@ from askbus.records.source import table_of
 
 T = TypeVar("T")
 
+AWAY = "The team's database cannot be reached now; try again."
+GRACE = 10.0
+"""Seconds beyond a statement's own limit after which a server that says nothing counts as away."""
 FRESH_FOR = 2.0
 """Seconds that a read may rely on the schema without looking whether DDL has changed it. Writes always look."""
 
@@ -158,26 +161,34 @@ class Records:
         try:
             connection = await self.engine.connect()
         except (DBAPIError, PoolTimeout, OSError) as error:
-            raise Unavailable("The team's database cannot be reached now; try again.") from error
+            raise Unavailable(AWAY) from error
         try:
             level = "REPEATABLE READ" if readonly else "READ COMMITTED"
             yield await connection.execution_options(isolation_level=level, postgresql_readonly=readonly)
+        except OSError as error:
+            # The way to the server broke or went silent: the driver says so in the operating system's words.
+            raise Unavailable(AWAY) from error
         finally:
             await connection.close()
 
 
 def open_records(url: str, policy: Policy | None = None, *, pool_size: int = 8, timeouts: Timeouts | None = None) -> Records:
     """The records in the Postgres database at `url` (postgresql://user:password@host/name). Opens no connection yet."""
+    limits = timeouts or Timeouts()
     engine = create_async_engine(
         driver_url(url),
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=30,
         pool_recycle=1800,
-        connect_args={"timeout": 10, "server_settings": {"application_name": "askbus records"}},
+        connect_args={
+            "timeout": 10,
+            "command_timeout": max(limits.read, limits.write) + GRACE,
+            "server_settings": {"application_name": "askbus records"},
+        },
         hide_parameters=True,
     )
-    return Records(engine, policy or Policy(), timeouts or Timeouts())
+    return Records(engine, policy or Policy(), limits)
 
 
 def driver_url(url: str) -> URL:

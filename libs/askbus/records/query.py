@@ -76,10 +76,11 @@ def _cell(text: str | None, output: Output, made: _Shown) -> JsonValue:
 
 def _rows(plan: QueryPlan, compiled: Compiled, shown: _Shown, total: int) -> Rows:
     through = plan.offset + len(shown.rows)
-    cut = [f"Rows before offset {plan.offset} are not here."] if plan.offset else []
+    cut = []
     if through < total:
         why = "more would be too large" if len(shown.rows) < min(plan.limit, total - plan.offset) else "the limit"
         cut.append(f"{len(shown.rows)} of {total} rows are here ({why}); go on with offset {through}.")
+    cut += [f"Rows before offset {plan.offset} are not here."] if plan.offset else []
     cut += [f"{name} was cut after {LONGEST_CELL} characters in {count} of the rows." for name, count in shown.long.items()]
     return Rows(
         collection=plan.collection,

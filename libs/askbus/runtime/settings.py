@@ -1,14 +1,21 @@
 """Every setting, from environment variables that start with ASKBUS_, checked when a process starts."""
 
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_core import from_json
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from askbus.records.deny import Policy
 
 
 class SettingsError(SystemExit):
     """A setting is missing or wrong; the text says which variable to set, and to what."""
+
+
+def _read_json(value: object) -> object:
+    return from_json(value) if isinstance(value, str) else value
 
 
 class Settings(BaseSettings):
@@ -23,6 +30,12 @@ class Settings(BaseSettings):
         None, min_length=32, description="The deployment's secret, at least 32 characters; credentials derive from it."
     )
     records_url: str | None = Field(None, description="The Postgres database that holds the team's records.")
+    records_policy: Annotated[Policy | None, NoDecode, BeforeValidator(_read_json)] = Field(
+        None,
+        description="What may not be read or changed there, beyond what its name gives away, and what may after all, as JSON: "
+        '{"denied_columns": ["orders.margin"], "never_written": ["ledger"], "readable_columns": ["usage.token"], '
+        '"writable_accounts": ["users"]}',
+    )
 
     public_url: str = Field("http://127.0.0.1:8080", description="The URL that people open; links and cookies are made for it.")
     http_host: str = Field("127.0.0.1", description="Address that the gateway listens on.")
