@@ -76,6 +76,15 @@ async def test_joining_while_pieces_come_loses_and_doubles_none(nc: Connection, 
         assert await reader == pieces(0, count)
 
 
+async def test_what_was_published_just_before_is_not_missed(nc: Connection, gateway: Connection) -> None:
+    """The server stores a moment after it delivers: a reader that joins in that moment must not fall between the two."""
+    for _ in range(10):
+        turn, large = uuid4(), [Piece(piece.id, b"x" * 2000) for piece in pieces(0, 500)]
+        await publish(nc, turn, large)
+        async with TurnStream(gateway, turn) as stream:
+            assert len(stream.stored) == len(large)
+
+
 async def test_resuming_goes_on_after_the_last_piece_seen(nc: Connection, gateway: Connection) -> None:
     """The client's last id is enough."""
     turn = uuid4()

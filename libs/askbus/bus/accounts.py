@@ -45,7 +45,7 @@ DOORS: Mapping[Service, tuple[str, ...]] = {
 
 SIGNALS: Mapping[Service, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Service.GATEWAY: (
-        (f"$JS.API.DIRECT.GET.{TURNS}", subjects.AUTH_CALLOUT_REPLY),
+        (f"$JS.API.DIRECT.GET.{TURNS}", subjects.TURN_BARRIER, subjects.AUTH_CALLOUT_REPLY),
         (subjects.ALL_TURNS, subjects.AUTH_CALLOUT),
     ),
     Service.AGENT_LOOP: ((subjects.ALL_TURNS, subjects.ALL_STOPS), (subjects.ALL_STOPS,)),

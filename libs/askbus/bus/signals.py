@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import Self
 from uuid import UUID
 
+import nats.errors
 import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from askbus.bus import subjects
+from askbus.bus import faults, subjects
 from askbus.bus.connection import Connection, settle
 from askbus.bus.streams import TURNS
 from askbus.errors import Unavailable
@@ -30,7 +31,7 @@ BEHIND = 5000
 OVERLAP = 1000
 """How many of the stored pieces may arrive a second time, live: those of the milliseconds that the catching up takes."""
 BATCH = 1000
-PATIENCE = 2.0
+PATIENCE = 5.0
 
 NO_CONTENT = "204"
 NOT_FOUND = "404"
@@ -139,32 +140,52 @@ class TurnStream:
 async def stored_pieces(nc: Client, subject: str) -> list[Piece]:
     """What the stream TURNS keeps of one turn, by batched Direct Get (NATS, ADR-31). Raises Unavailable without the stream."""
     pieces: list[Piece] = []
+    sequence = 1
+    ends: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+
+    async def receive(message: Msg) -> None:
+        nonlocal sequence
+        headers = message.headers or {}
+        if "Status" in headers:
+            ends.put_nowait(headers)
+        else:
+            pieces.append(_piece(message))
+            sequence = int(headers["Nats-Sequence"]) + 1
+
+    await _barrier(nc)
     inbox = nc.new_inbox()
-    subscription = await nc.subscribe(inbox)
+    subscription = await nc.subscribe(inbox, cb=receive)
     try:
-        sequence, more = 1, True
+        more = True
         while more:
             request = {"next_by_subj": subject, "seq": sequence, "batch": BATCH}
             await nc.publish(f"$JS.API.DIRECT.GET.{TURNS}", json.dumps(request).encode(), reply=inbox)
-            more = False
             async with asyncio.timeout(PATIENCE):
-                async for message in subscription.messages:
-                    headers = message.headers or {}
-                    if (status := headers.get("Status")) is not None:
-                        more = _is_more(status, headers)
-                        break
-                    pieces.append(_piece(message))
-                    sequence = int(headers["Nats-Sequence"]) + 1
+                more = _is_more(await ends.get())
     except TimeoutError:
         raise Unavailable("The turn's stream cannot be read right now. Try again.") from None
     finally:
-        await subscription.unsubscribe()
+        if not nc.is_closed:
+            await subscription.unsubscribe()
     return pieces
 
 
-def _is_more(status: str, headers: dict[str, str]) -> bool:
+async def _barrier(nc: Client) -> None:
+    """Returns once everything that was published before is stored.
+
+    The server hands a message to subscribers at once and to the stream through a queue: without this, what was published just before
+    the subscription could be missing in the stream as well. The wrong stream name makes it refuse this one, in its turn.
+    """
+    try:
+        await nc.request(subjects.TURN_BARRIER, timeout=PATIENCE, headers={"Nats-Expected-Stream": "none"})
+    except nats.errors.Error as error:
+        raise Unavailable("The turn's stream cannot be read right now. Try again.", {"reason": faults.kind(error)}) from None
+
+
+def _is_more(end: dict[str, str]) -> bool:
+    status = end["Status"]
     if status == NO_CONTENT:
-        return int(headers.get("Nats-Num-Pending", "0")) > 0
+        return int(end.get("Nats-Num-Pending", "0")) > 0
     if status == NOT_FOUND:
         return False
     raise Unavailable("The turn's stream cannot be read right now. Try again.", {"status": status})

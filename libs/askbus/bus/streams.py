@@ -81,6 +81,7 @@ class Stream:
     max_msgs_per_subject: int = -1
     max_msg_size: int = MEBIBYTE
     dedupe: float = 2 * MINUTE
+    replicated: bool = True
     used_by: frozenset[Service] = frozenset()
 
     def config(self, replicas: int) -> StreamConfig:
@@ -97,7 +98,7 @@ class Stream:
             max_msg_size=self.max_msg_size,
             duplicate_window=self.dedupe,
             allow_direct=True,
-            num_replicas=replicas,
+            num_replicas=replicas if self.replicated else 1,
         )
 
 
@@ -122,6 +123,7 @@ STREAMS: tuple[Stream, ...] = (
         max_age=15 * MINUTE,
         max_bytes=256 * MEBIBYTE,
         max_msgs_per_subject=20_000,
+        replicated=False,  # a follower that lags would answer a reader without what it has not heard live either
         used_by=frozenset({Service.GATEWAY, Service.AGENT_LOOP, Service.TOOL_RUNNER}),
     ),
     Stream(

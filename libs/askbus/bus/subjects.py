@@ -46,6 +46,10 @@ def turn_pieces(turn_id: UUID) -> str:
     return f"sig.turn.{turn_id}"
 
 
+TURN_BARRIER = "sig.turn.barrier"
+"""Sent by a reader to the stream TURNS, which refuses it, after having stored all that was sent before. No turn has this id."""
+
+
 def stop(turn_id: UUID) -> str:
     """Sent by the agent-loop that cancelled the turn, to the one that works on it."""
     return f"sig.stop.{turn_id}"
