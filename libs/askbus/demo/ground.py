@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -31,7 +32,7 @@ class Ground:
 
     async def command(self, *arguments: str) -> str:
         """Runs `askbus …` on this stack as an operator does, and returns what it prints. Raises NotSo where it fails."""
-        self.transcript.said("operator", f"askbus {' '.join(arguments)}")
+        self.transcript.said("operator", f"askbus {shlex.join(arguments)}")
         return await command(*arguments, "--data", str(self.stack.data.path))
 
 
