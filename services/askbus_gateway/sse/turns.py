@@ -135,13 +135,13 @@ class TurnStreams:
 
     async def _relay(self, out: Stream, queue: "asyncio.Queue[Event]", principal: Principal, turn: TurnDetail) -> None:
         """Pieces and states as they come, until the turn is over."""
-        last = False
+        ended = 0
         while turn.state in OPEN and not (self._stopping or out.ended):
             event = await queue.get()
             if event is None:
                 return
             if isinstance(event, Piece):
-                last = _is_last(event)
+                ended = _ends(event) or ended
                 out.write(_frame_of(event))
                 continue
             before, turn = turn, await self._turn(principal, turn.id)
@@ -149,19 +149,20 @@ class TurnStreams:
                 out.write(_state(turn))
         if turn.state in OPEN:
             return
-        if turn.attempt and not last:
-            await self._last_words(out, queue)
+        if turn.attempt and ended < turn.step - 1:
+            await self._last_words(out, queue, turn.step - 1)
         out.write(frame("done", (await self._turn(principal, turn.id)).model_dump(mode="json")))
 
-    async def _last_words(self, out: Stream, queue: "asyncio.Queue[Event]") -> None:
-        """The row may be here before the pieces; and what a stopped worker had said is stored a moment after the turn's end."""
+    async def _last_words(self, out: Stream, queue: "asyncio.Queue[Event]", step: int) -> None:
+        """The row may be here before the pieces of its last step; and what a stopped worker had said is stored a moment after the
+        turn's end."""
         try:
             async with asyncio.timeout(LAST_WORDS):
                 while True:
                     event = await queue.get()
                     if isinstance(event, Piece):
                         out.write(_frame_of(event))
-                        if _is_last(event):
+                        if _ends(event) >= step:
                             return
         except TimeoutError:
             return
@@ -193,6 +194,7 @@ def _frame_of(piece: Piece) -> bytes:
     return frame(str(data.pop("type")), data, piece.id)
 
 
-def _is_last(piece: Piece) -> bool:
-    """Whether nothing more comes of the piece's step."""
-    return piece.data.startswith((b'{"type":"cut"', b'{"type":"end"'))
+def _ends(piece: Piece) -> int:
+    """The step of which nothing comes after this piece; 0 where more does."""
+    last = piece.data.startswith((b'{"type":"cut"', b'{"type":"end"'))
+    return int(piece.id.partition(".")[0]) if last else 0

@@ -1,0 +1,62 @@
+"""A turn's stream where the row and the pieces, which travel on two ways, arrive in any order."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from askbus.bus.connection import Connection, connect
+from askbus.bus.envelope import Service
+from askbus.bus.provision import provision
+from askbus.bus.signals import Piece, publish_piece
+from askbus.db.pool import Pool
+from askbus.testing.composed import Composed, compose
+from askbus.testing.people import Company
+from askbus.testing.servers import Server, TestDatabase
+from askbus.testing.streams import events
+from askbus.testing.turns import RunningTurn, running_turn
+from askbus_gateway.app import make_app as make_gateway
+
+
+@pytest.fixture
+async def gateway(database: TestDatabase, nats_server: Server, company: Company) -> AsyncIterator[Composed]:
+    """The gateway alone: the test is the agent-loop."""
+    await provision(nats_server.url, ack_wait=1)
+    async with compose(database, nats_server.url, [(Service.GATEWAY, make_gateway)]) as running:
+        yield running
+
+
+@pytest.fixture
+async def bus(nats_server: Server) -> AsyncIterator[Connection]:
+    """The worker's own connection."""
+    nc = await connect(nats_server.url, "worker")
+    yield nc
+    await nc.close()
+
+
+async def tell(bus: Connection, turn: RunningTurn, *pieces: tuple[str, str]) -> None:
+    for number, data in pieces:
+        await publish_piece(bus, turn.id, Piece(number, data.encode()))
+
+
+@pytest.mark.requirement("C1")
+async def test_the_last_steps_text_comes_before_the_end_also_where_the_row_was_faster(
+    gateway: Composed, company: Company, pool: Pool, bus: Connection
+) -> None:
+    """The first step's last piece was seen long ago; that the turn is over says nothing of the second step's pieces."""
+    turn = await running_turn(pool, company)
+    seen = []
+    async with (
+        gateway.client(company["mia"]) as mia,
+        mia.stream("GET", f"/v1/turns/{turn.id}/events") as response,
+    ):
+        async for event in events(response):
+            seen.append(event.name)
+            if event.name == "turn" and event.data["state"] == "running":
+                await tell(bus, turn, ("1.1.1", '{"type":"step"}'), ("1.1.2", '{"type":"end"}'))
+            elif event.name == "end":
+                await pool.execute(
+                    "UPDATE turns SET state = 'completed', settled_at = now(), step = 4, attempt = 2 WHERE id = $1", turn.id
+                )
+            elif event.name == "turn":
+                await tell(bus, turn, ("3.2.1", '{"type":"delta","text":"Hello."}'), ("3.2.2", '{"type":"end"}'))
+    assert seen == ["turn", "step", "end", "turn", "delta", "end", "done"]
