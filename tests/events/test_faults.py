@@ -149,6 +149,34 @@ async def test_a_stream_is_closed_at_its_age_and_resumed_without_loss(gateways: 
             assert await collected(client, 1) == [missed]
 
 
+@pytest.mark.requirement("S6", "O2")
+async def test_a_stalled_client_does_not_keep_a_gateway_from_stopping(
+    gateways: Gateways, hubs: list[Hub], company: Company, pool: Pool
+) -> None:
+    """What it does not read in time it gets from another gateway."""
+    async with gateways(drain=20.0) as running:
+        stalled = await connect(running.http, company["max"], receive_buffer=4096)
+        await stalled.begin()
+        await stalled.next()
+        (stream,) = hubs[0]._all()
+        held, grown = 0, 0
+        while grown < 3:
+            await flood(pool, company, 20)
+            await until(lambda: delivered(hubs[0], pool))
+            grown = grown + 1 if stream._buffered > held else 0
+            held = stream._buffered
+        began = monotonic()
+    assert monotonic() - began < 10
+    await stalled.end()
+    await stalled.close()
+
+
+async def delivered(hub: Hub, pool: Pool) -> bool:
+    """Whether the gateway has read all that was committed."""
+    newest = await pool.fetchval("SELECT max(xid::text::bigint) FROM change_log")
+    return hub.tail.cursor is not None and hub.tail.cursor.sees(newest)
+
+
 @pytest.mark.requirement("S5", "O2")
 async def test_a_gateway_that_stops_ends_its_streams_at_once(gateways: Gateways, company: Company, pool: Pool) -> None:
     """The client finds out, and goes on with another."""

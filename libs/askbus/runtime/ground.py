@@ -170,6 +170,7 @@ class Ground:
                 self.door.ready_with(None)
                 for end in self._ends:
                     await end()
+                await self.door.finish()
                 if self._worker is not None:
                     await self._worker.stop(self.settings.drain)
                 await self._broker.stop()

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -15,6 +15,10 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Probe = Callable[[], Awaitable[bool]]
+
+
+FLUSH = 1
+"""Seconds in which what was already answered must reach its clients when the process stops."""
 
 
 class Door:
@@ -31,6 +35,9 @@ class Door:
         self._alive: Callable[[], bool] = lambda: True
         self._probes: Mapping[str, Probe] | None = None
         self._waits_for = "start"
+        self._requests = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     def serve(self, app: Asgi) -> None:
         """What answers every other path from now on."""
@@ -49,6 +56,14 @@ class Door:
         self._probes = probes
         if probes is None:
             self._waits_for = "stop"
+
+    async def finish(self) -> None:
+        """Takes no new request of the service's own and lets those that run end, while their connections to Postgres and NATS are
+        still there; for at most the drain time."""
+        self._inner = None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.drain):
+                await self._idle.wait()
 
     async def ready(self) -> dict[str, bool]:
         """Each thing that readiness needs, and whether it is there; ready when all are."""
@@ -74,7 +89,7 @@ class Door:
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=max(1, int(self.drain)),
+            timeout_graceful_shutdown=FLUSH,  # `finish` has let the requests end; this is for clients that do not read
             h11_max_incomplete_event_size=64 * 1024,
         )
         server = _Server(config)
@@ -93,9 +108,17 @@ class Door:
                 state = await self.ready()
                 await _answer(send, 200 if all(state.values()) else 503, state)
             case _ if self._inner is not None:
-                await self._inner(scope, receive, send)
+                self._requests += 1
+                self._idle.clear()
+                try:
+                    await self._inner(scope, receive, send)
+                finally:
+                    self._requests -= 1
+                    if self._requests == 0:
+                        self._idle.set()
             case _:
-                body = {"code": "unavailable", "message": "This service is starting. Try again in a moment.", "details": {}}
+                doing = "stopping" if self._waits_for == "stop" else "starting"
+                body = {"code": "unavailable", "message": f"This service is {doing}. Try again in a moment.", "details": {}}
                 await _answer(send, 503, body)
 
 

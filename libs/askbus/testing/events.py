@@ -125,8 +125,9 @@ async def connect(
     headers: Mapping[str, str] | None = None,
     receive_buffer: int | None = None,
     query: Mapping[str, str] | None = None,
+    path: str = "/v1/events",
 ) -> EventClient:
-    """A connection that has asked for /v1/events; `begin` reads the answer. `after` is sent as Last-Event-ID.
+    """A connection that has asked for `path`; `begin` reads the answer. `after` is sent as Last-Event-ID.
 
     With `receive_buffer` little is held here for a client that does not read.
     """
@@ -141,7 +142,7 @@ async def connect(
     if after is not None:
         sent["last-event-id"] = after
     lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
-    target = "/v1/events" + (f"?{urlencode(query)}" if query else "")
+    target = path + (f"?{urlencode(query)}" if query else "")
     writer.write(f"GET {target} HTTP/1.1\r\n{lines}\r\n".encode())
     await writer.drain()
     return EventClient(reader, writer)

@@ -121,10 +121,11 @@ class Questions:
             return await reads.get(self.gate.pool, by, question_id)
 
         async def read() -> QuestionDetail:
-            now = await access.refreshed(self.gate.pool, by)
-            if now is None:
+            question = await reads.get(self.gate.pool, by, question_id)
+            # After the question, so that nobody is shown what was said after their session or token had ended.
+            if await access.refreshed(self.gate.pool, by) is None:
                 raise Unauthenticated("This session or token ended while it waited.")
-            return await reads.get(self.gate.pool, now, question_id)
+            return question
 
         wait = self.waits.until(
             question_id,

@@ -26,6 +26,9 @@ LONGEST_REPLAY = 5000
 SLICE = 256
 """Streams that one batch is offered to before the event loop gets a turn."""
 
+LAST_WORDS = 1.0
+"""Seconds that a client has to read what is left when this process stops."""
+
 Listener = Callable[[Sequence[Change]], None]
 
 
@@ -102,11 +105,19 @@ class Hub:
         stream.end()
 
     def end_all(self) -> None:
-        """The process drains: every stream ends, and its client comes back to another."""
+        """The process drains: every stream ends, and its client comes back to another. One that does not read its last bytes in time
+        is cut off."""
         self._draining = True
-        for streams in self._streams.values():
-            for stream in streams:
-                stream.end()
+        for stream in self._all():
+            stream.end()
+        asyncio.get_running_loop().call_later(LAST_WORDS, self._cut_all)
+
+    def _cut_all(self) -> None:
+        for stream in self._all():
+            stream.cut()
+
+    def _all(self) -> list[Stream]:
+        return [stream for streams in self._streams.values() for stream in streams]
 
     async def join(self, stream: Stream, last_event_id: str | None) -> None:
         """Registers a stream, then brings its client up to date: by exact replay from its last id, or by a fresh state.

@@ -106,8 +106,7 @@ class Stream:
             return
         self._buffered += len(data)
         if self._buffered > MOST_BUFFERED and self._buffer:
-            self.end()
-            self._abort()
+            self.cut()
             return
         self._queue(data)
 
@@ -125,6 +124,11 @@ class Stream:
         """What was not sent yet is out of date: a fresh state follows."""
         self._buffer.clear()
         self._buffered = 0
+
+    def cut(self) -> None:
+        """Ends the connection without another word."""
+        self.end()
+        self._abort()
 
     def end(self) -> None:
         """Nothing more is written; what is queued still goes out."""
