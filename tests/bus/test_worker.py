@@ -82,6 +82,7 @@ async def test_a_message_that_is_no_fact_is_kept_with_the_reason(bus: Bus, nc: C
     await worker.stop()
 
 
+@pytest.mark.requirement("O4")
 async def test_a_failing_fact_is_tried_with_growing_delays_and_then_set_aside(bus: Bus, nc: Connection) -> None:
     """Its owner is told first; the reason names the error and the place, and quotes nothing."""
 

@@ -12,7 +12,7 @@ from askbus.records.model import QueryPlan, Rows
 from askbus.records.query import query
 from askbus.testing.records import TeamDatabase, somebody
 
-pytestmark = pytest.mark.requirement("R2")
+pytestmark = pytest.mark.requirement("R2", "R3")
 
 
 Ask = Callable[..., Awaitable[Rows]]

@@ -11,6 +11,8 @@ from askbus.records.model import Kind, QueryPlan
 from askbus.records.query import query
 from askbus.testing.records import TeamDatabase
 
+pytestmark = pytest.mark.requirement("R1")
+
 
 async def test_every_kind_of_relation_is_listed_once(team: TeamDatabase, records: Records) -> None:
     """A partitioned table stands for its partitions; views and materialised views are there, and cannot be written."""

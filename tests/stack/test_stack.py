@@ -17,6 +17,8 @@ from askbus.stack.options import Options, ServiceSpec
 from askbus.stack.process import StackError
 from askbus.stack.supervisor import Stack
 
+pytestmark = pytest.mark.requirement("O1", "O2")
+
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from askbus.bus.envelope import Service
 
+pytestmark = pytest.mark.requirement("O1")
+
 RUN_UP = Path(__file__).with_name("run_up.py")
 PROCESSES = len(Service) + 2
 
