@@ -24,7 +24,7 @@ async def empty_template(postgres_server: Server) -> AsyncIterator[str]:
 @pytest.fixture(scope="session")
 async def shop_template(postgres_server: Server, empty_template: str) -> AsyncIterator[str]:
     """The same with the shop in it."""
-    async with team_database(postgres_server.url, empty_template) as made:
+    async with team_database(postgres_server.url, empty_template, ledger=False) as made:
         await made.run(SHOP)
         yield made.name
 
@@ -35,7 +35,7 @@ async def team(
 ) -> AsyncIterator[TeamDatabase]:
     """A team's database with askbus's ledger: empty, or the shop where the test asks for that."""
     template = shop_template if "shop" in request.fixturenames else empty_template
-    async with team_database(postgres_server.url, template) as made:
+    async with team_database(postgres_server.url, template, ledger=False) as made:
         yield made
 
 
@@ -56,7 +56,7 @@ async def records(team: TeamDatabase) -> AsyncIterator[Records]:
 @pytest.fixture(scope="session")
 async def kept_shop(postgres_server: Server, shop_template: str) -> AsyncIterator[TeamDatabase]:
     """A shop for tests that change nothing in it."""
-    async with team_database(postgres_server.url, shop_template) as made:
+    async with team_database(postgres_server.url, shop_template, ledger=False) as made:
         yield made
 
 

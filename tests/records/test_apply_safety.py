@@ -136,7 +136,7 @@ async def test_a_schema_that_is_held_stays_until_the_end(shop: TeamDatabase, rec
 
 async def test_without_the_ledger_nothing_is_applied(postgres_server: Server, member: Principal) -> None:
     """The refusal says which command makes it; making it twice, or by several at once, is the same as once."""
-    async with team_database(postgres_server.url) as team:
+    async with team_database(postgres_server.url, ledger=False) as team:
         await team.run(SHOP)
         records = open_records(team.url)
         operations, action = await note(records, member), uuid4()

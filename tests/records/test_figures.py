@@ -126,7 +126,7 @@ async def test_a_figure_that_makes_no_sense_is_refused(ask: Ask, parts: dict[str
 @pytest.fixture(scope="module")
 async def numbers(postgres_server: Server) -> AsyncIterator[tuple[TeamDatabase, Records]]:
     """A table of one number of each type, filled by the tests."""
-    async with team_database(postgres_server.url) as team:
+    async with team_database(postgres_server.url, ledger=False) as team:
         await team.run("CREATE TABLE n (id bigint PRIMARY KEY, exact numeric, cents numeric(30,2), whole bigint, rough float8)")
         records = open_records(team.url)
         yield team, records

@@ -17,7 +17,7 @@ async def run(*arguments: str) -> Result:
 @pytest.mark.requirement("R16")
 async def test_the_ledger_is_made_once_and_the_rights_are_printed(postgres_server: Server) -> None:
     """The second run finds it; the role's and the schema's names are quoted as SQL needs them."""
-    async with team_database(postgres_server.url) as team:
+    async with team_database(postgres_server.url, ledger=False) as team:
         results = [await run(team.url, "--role", "the applier", "--schema", "Sales Dept") for _ in range(2)]
         assert [result.exit_code for result in results] == [0, 0]
         assert 'GRANT SELECT, INSERT ON askbus_ledger.outcomes TO "the applier";' in results[0].output

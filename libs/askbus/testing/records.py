@@ -80,8 +80,8 @@ class TeamDatabase:
 
 
 @asynccontextmanager
-async def team_database(server_url: str, template: str = "template1", *, ledger: bool = False) -> AsyncIterator[TeamDatabase]:
-    """A fresh copy of `template`, with askbus's ledger if told so; dropped afterwards."""
+async def team_database(server_url: str, template: str = "template1", *, ledger: bool = True) -> AsyncIterator[TeamDatabase]:
+    """A fresh copy of `template`, with askbus's ledger unless told otherwise; dropped afterwards."""
     async with fresh_database(server_url, template) as made:
         if ledger:
             await prepare_ledger(made.url)
