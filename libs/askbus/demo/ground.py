@@ -60,6 +60,7 @@ async def open_ground(
                 "askbus", "starts Postgres, NATS and its six services, each a process, with their data in a temporary folder"
             )
             transcript.said("assistant", f"is a script in a process of its own at {model.base_url}, behind the real SDK")
+            transcript.more("(a real model, for `askbus up`: ASKBUS_MODEL_BASE_URL, ASKBUS_MODEL_API_KEY, ASKBUS_MODEL_NAME)")
             env = {"ASKBUS_MODEL_BASE_URL": model.base_url, "ASKBUS_MODEL_NAME": "script"}
             stack = await life.enter_async_context(
                 Stack(Options(data=folder, records_url=records.url if records else None, env=env))
