@@ -3,6 +3,8 @@
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from uuid import uuid4
 
 import pytest
 from playwright.async_api import Browser, async_playwright, expect
@@ -16,7 +18,7 @@ from askbus.testing.composed import Composed, compose
 from askbus.testing.model_process import ScriptedModel
 from askbus.testing.people import Company, found_company
 from askbus.testing.records import SHOP, TeamDatabase, team_database
-from askbus.testing.servers import Server, TestDatabase
+from askbus.testing.servers import Server, TestDatabase, fresh_database, run_nats
 from askbus_action_applier.app import make_app as make_action_applier
 from askbus_agent_loop.app import make_app as make_agent_loop
 from askbus_expiry.app import make_app as make_expiry
@@ -68,40 +70,60 @@ async def model() -> AsyncIterator[ScriptedModel]:
         yield model
 
 
+@dataclass(frozen=True)
+class Stack:
+    """All six services, and what they stand on."""
+
+    askbus: Composed
+    database: TestDatabase
+    shop: TeamDatabase
+
+
+@pytest.fixture(scope="session")
+async def stack(
+    postgres_server: Server, migrated_template: str, model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stack]:
+    """Started once: tests are kept apart by their workspaces, as teams are."""
+    async with (
+        fresh_database(postgres_server.url, migrated_template) as database,
+        run_nats(tmp_path_factory.mktemp("nats")) as nats,
+        team_database(postgres_server.url, ledger=True) as shop,
+    ):
+        await shop.run(SHOP)
+        await provision(nats.url, ack_wait=1)
+        settings = {"model_base_url": model.base_url, "records_url": shop.url}
+        async with compose(database, nats.url, ALL_SIX, **settings) as askbus:
+            yield Stack(askbus, database, shop)
+
+
 @pytest.fixture
-async def pool(database: TestDatabase) -> AsyncIterator[Pool]:
+async def askbus(stack: Stack) -> Composed:
+    """`http` is where the console is."""
+    return stack.askbus
+
+
+@pytest.fixture
+async def pool(stack: Stack) -> AsyncIterator[Pool]:
     """The administrator's connections, to set scenes and to look at rows."""
-    async with open_pool(database.url, size=4, name="tests") as pool:
+    async with open_pool(stack.database.url, size=4, name="tests") as pool:
         yield pool
 
 
 @pytest.fixture
 async def company(pool: Pool) -> Company:
-    """One workspace with a person of each kind, and a stranger."""
-    return await found_company(pool)
+    """One workspace with a person of each kind, and a stranger: this test's own."""
+    return await found_company(pool, f"Nordlicht {uuid4().hex[:8]}")
 
 
 @pytest.fixture
-async def shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
-    """The team's own records."""
-    async with team_database(postgres_server.url) as team:
-        await team.run(SHOP)
-        yield team
+async def shop(stack: Stack) -> TeamDatabase:
+    """The team's own records, with customer 1, whom the tests change, as she was at first."""
+    await stack.shop.run("UPDATE customers SET name = 'Ada Lovelace', email = 'ada@example.org', country = 'UK' WHERE id = 1")
+    return stack.shop
 
 
 @pytest.fixture
-async def askbus(
-    database: TestDatabase, nats_server: Server, company: Company, model: ScriptedModel, shop: TeamDatabase
-) -> AsyncIterator[Composed]:
-    """Everything; `http` is where the console is."""
-    await provision(nats_server.url, ack_wait=1)
-    settings = {"model_base_url": model.base_url, "records_url": shop.url}
-    async with compose(database, nats_server.url, ALL_SIX, **settings) as running:
-        yield running
-
-
-@pytest.fixture
-async def visit(browser: Browser, askbus: Composed, company: Company) -> AsyncIterator[Visits]:
+async def visit(browser: Browser, askbus: Composed, company: Company, shop: TeamDatabase) -> AsyncIterator[Visits]:
     """`await visit("mia")` is a page on which Mia is signed in."""
     async with AsyncExitStack() as stack:
         visits = Visits(browser, askbus, company, stack)

@@ -101,7 +101,7 @@ async def test_a_failure_is_told_in_the_readers_words(visit: Visits) -> None:
     page = await visit("mia")
     await say(page, "this is broken")
     for _ in range(2):
-        await expect(page.get_by_text("The model's provider refused the request.")).to_be_visible()
+        await expect(page.get_by_role("main").get_by_text("The model's provider refused the request.")).to_be_visible()
         await expect(page.locator(".mine")).to_contain_text("this is broken")
         await expect(page.get_by_text("secret provider words")).to_have_count(0)
         await page.reload()

@@ -16,7 +16,7 @@ export class Composer {
   element;
   #field;
   #send = el('button', { type: 'submit', class: 'round primary', 'aria-label': 'Send', title: 'Send' }, icon('send'));
-  #stop = el('button', { type: 'button', class: 'round', 'aria-label': 'Stop', title: 'Stop', hidden: true }, icon('stop'));
+  #stop = el('button', { type: 'button', class: 'round stop', 'aria-label': 'Stop', title: 'Stop', hidden: true }, icon('stop'));
   #status = el('span', { class: 'quiet' });
   #onSend;
 

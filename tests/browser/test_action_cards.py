@@ -1,0 +1,104 @@
+"""Proposed changes: seen, decided, applied, undone."""
+
+import pytest
+from playwright.async_api import Page, expect
+from tests.browser.visits import Visits
+
+from askbus.testing.records import TeamDatabase
+
+EMAIL = "SELECT email FROM customers WHERE id = 1"
+
+
+async def propose(page: Page) -> None:
+    """Asks for a change of Ada's address, which the assistant proposes."""
+    await page.get_by_label("Message").fill("Please change the e-mail of Ada")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
+
+
+@pytest.mark.requirement("W4", "R13", "R17", "R19")
+async def test_a_change_is_confirmed_applied_and_undone(visit: Visits, shop: TeamDatabase) -> None:
+    """Old and new stand side by side; nothing is written before Confirm; what an undo would do is shown before it is done."""
+    page = await visit("mia")
+    await propose(page)
+    article = page.get_by_role("article")
+    await expect(article).to_contain_text("Ada Lovelace")
+    await expect(article.get_by_role("row", name="email")).to_contain_text("ada@example.org")
+    await expect(article.get_by_role("row", name="email")).to_contain_text("ada@lovelace.example")
+    await expect(page.get_by_text("it is applied once you confirm it")).to_be_visible()
+    assert await shop.value(EMAIL) == "ada@example.org"
+
+    await article.get_by_role("button", name="Confirm").click()
+    await expect(article.get_by_text("Applied", exact=True)).to_be_visible()
+    assert await shop.value(EMAIL) == "ada@lovelace.example"
+
+    await article.get_by_role("button", name="Undo").click()
+    await expect(article).to_contain_text("Undoing puts this back:")
+    assert await shop.value(EMAIL) == "ada@lovelace.example"
+    await article.get_by_role("button", name="Undo now").click()
+    await expect(article.get_by_text("Undone", exact=True)).to_be_visible()
+    assert await shop.value(EMAIL) == "ada@example.org"
+    await page.reload()
+    await expect(article).to_contain_text("Undone by mia")
+
+
+@pytest.mark.requirement("W4", "R14")
+async def test_a_change_is_rejected_with_a_reason(visit: Visits, shop: TeamDatabase) -> None:
+    """Nothing is written, and the reason stands on the card."""
+    page = await visit("mia")
+    await propose(page)
+    await page.get_by_role("button", name="Reject").click()
+    await page.get_by_label("Reason").fill("The old one still works.")
+    await page.get_by_role("button", name="Reject").click()
+    await expect(page.get_by_role("article")).to_contain_text("Rejected by mia")
+    await expect(page.get_by_role("article")).to_contain_text("The old one still works.")
+    assert await shop.value(EMAIL) == "ada@example.org"
+
+
+@pytest.mark.requirement("W4", "R15")
+async def test_a_record_that_moved_on_is_a_conflict_with_both_values(visit: Visits, shop: TeamDatabase) -> None:
+    """Somebody edited the field after the proposal: nothing is overwritten, and what was expected and found is shown."""
+    page = await visit("mia")
+    await propose(page)
+    await shop.run("UPDATE customers SET email = 'ada@elsewhere.example' WHERE id = 1")
+    await page.get_by_role("button", name="Confirm").click()
+    article = page.get_by_role("article")
+    await expect(article.get_by_text("Conflict", exact=True)).to_be_visible()
+    await expect(article).to_contain_text("Nothing was changed")
+    found = article.get_by_role("table", name="What was expected and what was found")
+    await expect(found).to_contain_text("ada@example.org")
+    await expect(found).to_contain_text("ada@elsewhere.example")
+
+
+@pytest.mark.requirement("W4", "R17")
+async def test_an_undo_that_would_overwrite_says_so_beforehand(visit: Visits, shop: TeamDatabase) -> None:
+    """The dry run finds the edit; there is nothing to press but Close."""
+    page = await visit("mia")
+    await propose(page)
+    await page.get_by_role("button", name="Confirm").click()
+    await expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    await shop.run("UPDATE customers SET email = 'ada@elsewhere.example' WHERE id = 1")
+    await page.get_by_role("button", name="Undo").click()
+    article = page.get_by_role("article")
+    await expect(article).to_contain_text("It cannot be undone as things are.")
+    await expect(article).to_contain_text("ada@elsewhere.example")
+    await expect(article.get_by_role("button", name="Undo now")).to_have_count(0)
+    await article.get_by_role("button", name="Close").click()
+    await expect(article.get_by_role("button", name="Undo")).to_be_visible()
+    assert await shop.value(EMAIL) == "ada@elsewhere.example"
+
+
+@pytest.mark.requirement("W1", "W4", "S3")
+async def test_a_colleague_decides_and_the_proposers_card_follows(visit: Visits, shop: TeamDatabase) -> None:
+    """A pending action is on everybody's home; decided there, it leaves all homes, and the card in the chat turns by itself."""
+    page, colleague = await visit("mia"), await visit("max")
+    await propose(page)
+    row = colleague.get_by_role("button", name="Update customers Ada Lovelace: email")
+    await row.click()
+    dialog = colleague.get_by_role("dialog", name="Proposed change")
+    await dialog.get_by_role("button", name="Confirm").click()
+    await expect(dialog.get_by_text("Applied", exact=True)).to_be_visible()
+    await expect(page.get_by_role("article")).to_contain_text("Confirmed by max")
+    await colleague.keyboard.press("Escape")
+    await expect(row).to_have_count(0)
+    assert await shop.value(EMAIL) == "ada@lovelace.example"
