@@ -43,8 +43,7 @@ class Transcript:
 
     def said(self, who: str, text: str, *, quoted: bool = False) -> None:
         """`who` did or, with `quoted`, said something just now."""
-        line = Text(f"{self.seconds:>6.2f} s  ", "dim")
-        line.append(f"{who:<{NAME_WIDTH}}", "bold cyan")
+        line = Text.assemble((f"{self.seconds:>6.2f} s  ", "dim"), (f"{who:<{NAME_WIDTH}}", "bold cyan"))
         line.append(f"“{text}”" if quoted else text, "italic" if quoted else "")
         self._line(line)
 
