@@ -4,11 +4,12 @@ import asyncio
 import time
 
 from askbus.bus.connection import Connection
+from askbus.bus.dead import DeadLetters, Letter
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
 from askbus.bus.pull import Pull
-from askbus.bus.streams import FACTS
-from askbus.bus.worker import Worker
+from askbus.bus.streams import DLQ, FACTS
+from askbus.bus.worker import EXPIRES, Worker
 from askbus.errors import Unavailable
 from askbus.testing.bus import ACK_WAIT, Bus, Seen, answered, handlers, spy
 from askbus.testing.waiting import until
@@ -43,6 +44,29 @@ async def test_work_goes_on_after_the_server_was_killed(bus: Bus, nc: Connection
     assert {fact.entity_id for fact in seen.facts} == {fact.entity_id for fact in facts}
     await until(worker.healthy)
     await worker.stop()
+
+
+async def test_an_idle_worker_asks_anew_as_soon_as_the_server_is_back(bus: Bus, nc: Connection) -> None:
+    """A new server knows nothing of the requests that waited on the old one; their time is not waited for."""
+    seen = Seen()
+    worker = Worker(nc, BROKER, handlers(seen), ack_wait=ACK_WAIT)
+    await worker.start()
+    await until(lambda: _waits(nc, 8))
+    await bus.nats.kill()
+    await bus.nats.start()
+    publisher = await bus.connect("publisher")
+    await bus.publish(publisher, answered())
+    await seen.count(1, within=EXPIRES / 2)
+    await worker.stop()
+
+
+async def test_a_worker_that_dies_while_setting_aside_leaves_one_letter(bus: Bus, nc: Connection) -> None:
+    """The letter is stored, the end of the deliveries is not: the next worker stores it again."""
+    letters = DeadLetters(nc, BROKER.value, None)
+    letter = Letter("fact.question.answered.1", b"{}", None, "some reason", sequence=7, deliveries=6)
+    for _ in range(2):
+        await letters._store(letter, None)
+    assert (await nc.jsm().stream_info(DLQ)).state.messages == 1
 
 
 async def test_a_deleted_consumer_makes_the_worker_unready_until_it_is_back(bus: Bus, nc: Connection) -> None:
