@@ -42,7 +42,7 @@ async def questions(database: TestDatabase, nats_server: Server, company: Compan
 @pytest.fixture
 async def shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
     """The team's own records, in a database of their own that is prepared for askbus."""
-    async with team_database(postgres_server.url) as team:
+    async with team_database(postgres_server.url, ledger=True) as team:
         await team.run(SHOP)
         yield team
 

@@ -144,9 +144,9 @@ async def test_a_fact_that_is_delivered_many_times_applies_once(
     async with together as running, running.client(company["mia"]) as mia:
         action = await proposed(mia, company)
         fact = Fact(
-                fact="action.confirmed", entity="action", entity_id=action["id"], status="confirmed",
-                workspace_id=company.workspace_id, project_id=company.north,
-            )  # fmt: skip
+            fact="action.confirmed", entity="action", entity_id=UUID(action["id"]), status="confirmed",
+            workspace_id=company.workspace_id, project_id=company.north, traceparent=None, delivery=1,
+        )  # fmt: skip
         confirmation = mia.post(f"/v1/actions/{action['id']}/confirm", json={"digest": action["digest"]})
         await asyncio.gather(confirmation, publish_facts(nc.jetstream(), [fact] * 5))
         await publish_facts(nc.jetstream(), [fact] * 5)
