@@ -60,7 +60,7 @@ class Settings(BaseSettings):
 
     pool_size: int = Field(8, ge=1, description="Postgres connections of one process.")
     slots: int = Field(8, ge=1, description="Messages that one process works on at once.")
-    lease: float = Field(6, gt=0, description="How long a claimed step or run stays with a worker that shows no sign of life.")
+    lease: float = Field(5, gt=0, description="How long a claimed step or run stays with a worker that shows no sign of life.")
     ack_wait: float = Field(5, gt=0, description="When JetStream delivers an unacknowledged message again.")
     sweep_every: float = Field(3, gt=0, description="How often an owner looks for rows that wait for a machine and did not move.")
     stuck_after: float = Field(5, gt=0, description="How long such a row may rest before the sweep wakes it.")

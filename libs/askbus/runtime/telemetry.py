@@ -13,7 +13,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
-from opentelemetry.trace import Span, SpanKind
+from opentelemetry.trace import Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from pydantic import BaseModel
 
@@ -99,7 +99,17 @@ def mark(request: BaseModel) -> None:
 def span(
     name: str, *, kind: SpanKind = SpanKind.INTERNAL, parent: str | None = None, **attributes: str | int | float
 ) -> Iterator[Span]:
-    """A span around a piece of work. `parent` continues a trace from a header or a row. Ids go in attributes, not in the name."""
+    """A span around a piece of work. `parent` continues a trace from a header or a row. Ids go in attributes, not in the name.
+
+    An exception that leaves it marks it as an error by kind; its words may hold content and are not recorded.
+    """
     context = _PROPAGATOR.extract({"traceparent": parent}) if parent else otel_context.get_current()
-    with _tracer.start_as_current_span(name, context=context, kind=kind, attributes=attributes) as current:
-        yield current
+    with _tracer.start_as_current_span(
+        name, context=context, kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as current:
+        try:
+            yield current
+        except Exception as error:
+            current.set_status(StatusCode.ERROR)
+            current.set_attribute("error.type", type(error).__name__)
+            raise

@@ -13,7 +13,9 @@ AGAIN = frozenset({502, 503, 504})
 class Patient:
     """HTTP for one person or agent. Each changing request carries an Idempotency-Key, so sending it again is safe."""
 
-    def __init__(self, base_url: str, *, cookies: Mapping[str, str] | None = None, token: str | None = None, patience: float = 15) -> None:
+    def __init__(
+        self, base_url: str, *, cookies: Mapping[str, str] | None = None, token: str | None = None, patience: float = 15
+    ) -> None:
         headers = {"authorization": f"Bearer {token}"} if token else {}
         self.http = httpx2.AsyncClient(base_url=base_url, headers=headers, cookies=dict(cookies or {}), timeout=10)
         self.patience = patience

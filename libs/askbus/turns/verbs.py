@@ -91,7 +91,9 @@ async def start(db: Executor, command: StartTurn, *, title: str, trace: str | No
         trace=trace,
     )
     if row is None:
-        raise Conflict("A turn of this conversation is at work. Wait for it, or send the message with overlap enqueue or interrupt.")
+        raise Conflict(
+            "A turn of this conversation is at work. Wait for it, or send the message with overlap enqueue or interrupt."
+        )
     return Started(Turn.model_validate(row), tuple(row["ended"]))
 
 
