@@ -112,15 +112,13 @@ async def test_a_wait_that_is_over_says_pending(gateway: Composed, question: Que
         assert seconds <= monotonic() - began < seconds + PROMPTLY
 
 
-@pytest.mark.parametrize("seconds", ["-1", "601", "nan", "inf", "long", ""])
-async def test_a_wait_is_between_nothing_and_ten_minutes(
-    seconds: str, gateway: Composed, question: Question, company: Company
-) -> None:
+async def test_a_wait_is_between_nothing_and_ten_minutes(gateway: Composed, question: Question, company: Company) -> None:
     """Anything else is refused, in the address and in the body alike."""
     async with gateway.client(company["mia"]) as client:
-        assert (await client.get(f"/v1/questions/{question.id}", params={"wait": seconds})).status_code == 400
-        body = {"project_id": str(company.north), "text": "Well?", "wait_seconds": seconds}
-        assert (await client.post("/v1/questions", json=body)).status_code == 400
+        for seconds in ("-1", "601", "nan", "inf", "long", ""):
+            assert (await client.get(f"/v1/questions/{question.id}", params={"wait": seconds})).status_code == 400
+            body = {"project_id": str(company.north), "text": "Well?", "wait_seconds": seconds}
+            assert (await client.post("/v1/questions", json=body)).status_code == 400
 
 
 @pytest.mark.requirement("Q5")
@@ -162,9 +160,13 @@ async def test_many_waits_hold_no_connection(
         others = [await open_question(pool, company["mia"].principal, company.north) for _ in range(100)]
         async with gateway.client(company["max"]) as more:
             calls += [asyncio.ensure_future(more.get(f"/v1/questions/{other.id}", params={"wait": 60})) for other in others]
+
+            async def nothing_runs() -> bool:
+                busy = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'askbus gateway' AND state <> 'idle'"
+                return bool(await pool.fetchval(busy) == 0)
+
             await until(waiting(waits, 200))
-            busy = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'askbus gateway' AND state <> 'idle'"
-            assert await pool.fetchval(busy) == 0
+            await until(nothing_runs)
             async with gateway.client(company["viewer"]) as reader:
                 assert (await reader.get(url)).json()["status"] == "pending"
             await answer(pool, company, question)
