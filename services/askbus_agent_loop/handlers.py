@@ -94,6 +94,9 @@ class Handlers:
             turn = await load(self.pool, turn_id)
             if turn is None:
                 return
+            if turn.lease_left > 0:
+                self._leave_to(turn.holder, turn_id, turn.lease_left)
+                return
             match decide(turn, self.budgets):
                 case CallModel(step):
                     if not await self._call_model(turn, step):
@@ -109,21 +112,28 @@ class Handlers:
                     return
 
     async def _call_model(self, turn: TurnView, step: int) -> bool:
-        """One model call; true where the turn may have more to do at once."""
+        """One model call; true where the turn has more to do at once."""
         with self.stops.watching(turn.id) as stopped:
             crash.point("agent.claim.before_commit")
             claimed = await verbs.claim(
                 self.pool, turn.id, from_step=turn.step, step=step, holder=self.holder, lease=self.settings.lease
             )
-            if claimed.claim is None:
-                if claimed.lease_left > 0:
-                    raise Later(claimed.lease_left + 0.1)
-                return False
-            crash.point("agent.claim.after_commit")
-            if await access.refreshed(self.pool, turn.principal) is None:
-                await verbs.fail(self.pool, turn.id, "access_ended", claim=claimed.claim, trace=traceparent())
-                return False
-            return await self.stepper.call_model(turn, claimed.claim, claimed.active_ms, stopped)
+            if claimed.claim is not None:
+                crash.point("agent.claim.after_commit")
+                if await access.refreshed(self.pool, turn.principal) is None:
+                    await verbs.fail(self.pool, turn.id, "access_ended", claim=claimed.claim, trace=traceparent())
+                    return False
+                return await self.stepper.call_model(turn, claimed.claim, claimed.active_ms, stopped)
+        if claimed.lease_left > 0:
+            self._leave_to(claimed.holder, turn.id, claimed.lease_left)
+        return False
+
+    def _leave_to(self, holder: UUID | None, turn_id: UUID, lease_left: float) -> None:
+        """Somebody has the step. Where that is a call of the model in this process, it began with all that this fact can tell, and its
+        own fact is acknowledged only when it ends: nothing is left to do. Raises Later where it is somebody else's.
+        """
+        if holder != self.holder or not self.stops.watched(turn_id):
+            raise Later(lease_left + 0.1)
 
     async def wake_resting(self) -> None:
         """The sweep: whatever waits for a machine and did not move is woken by a message with a new id, wherever a worker is free."""

@@ -6,6 +6,7 @@ lost meanwhile, the text so far is published again as one `reset` piece.
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -110,24 +111,31 @@ class Stops:
 
     def __init__(self, nc: Connection) -> None:
         self.nc = nc
-        self._running: dict[UUID, asyncio.Event] = {}
+        self._running: defaultdict[UUID, set[asyncio.Event]] = defaultdict(set)
 
     async def listen(self) -> None:
         """From now on the broadcast is heard."""
         await on_stop(self.nc, self._stopped)
 
     def _stopped(self, turn_id: UUID) -> None:
-        if turn_id in self._running:
-            self._running[turn_id].set()
+        for stopped in self._running.get(turn_id, ()):
+            stopped.set()
+
+    def watched(self, turn_id: UUID) -> bool:
+        """Whether somebody here watches."""
+        return turn_id in self._running
 
     @contextmanager
     def watching(self, turn_id: UUID) -> Iterator[asyncio.Event]:
         """An event that is set when the turn is stopped. Watch before claiming, so that no stop falls between."""
-        event = self._running.setdefault(turn_id, asyncio.Event())
+        event = asyncio.Event()
+        self._running[turn_id].add(event)
         try:
             yield event
         finally:
-            self._running.pop(turn_id, None)
+            self._running[turn_id].discard(event)
+            if not self._running[turn_id]:
+                del self._running[turn_id]
 
     async def stop(self, turn_id: UUID) -> None:
         """Tells whoever works on it, here or in another process. If this is lost, the next renewal of the lease finds out."""

@@ -44,7 +44,9 @@ class Stepper:
         self.holder = holder
 
     async def call_model(self, turn: TurnView, claim: Claim, active_ms: int, stopped: asyncio.Event) -> bool:
-        """Does a claimed step. True where it was recorded; false where the turn ended or went to another worker meanwhile."""
+        """Does a claimed step. True where the turn has more to do at once; false where it waits for tools, is over, or went to another
+        worker meanwhile.
+        """
         request = build_request(turn, await self.outcomes(turn.thread_id), datetime.now(UTC))
         left = self.settings.turn_seconds - active_ms / 1000
         async with Pieces(self.nc, claim) as pieces:
@@ -119,7 +121,7 @@ class Stepper:
         if step.calls:
             await pieces.calls([{"id": str(call.id), "name": call.name} for call in step.calls])
         await pieces.end()
-        return True
+        return bool(step.calls) and all(call.refusal is not None for call in step.calls)
 
     async def _failed(self, claim: Claim, pieces: Pieces, error: ProviderError) -> None:
         code = "model_refused" if error.fault in _REFUSED else "model_unavailable"

@@ -111,6 +111,7 @@ class TurnView:
     attempt: int
     model_calls: int
     active_ms: int
+    holder: UUID | None
     lease_left: float
     principal: Principal
     trace: str | None

@@ -67,6 +67,7 @@ def turn(*steps: tuple[Call, ...], state: TurnState = TurnState.RUNNING, **more:
         attempt=0,
         model_calls=len(steps),
         active_ms=0,
+        holder=None,
         lease_left=0,
         principal=principal,
         trace=None,

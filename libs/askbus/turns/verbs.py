@@ -40,9 +40,10 @@ class Started:
 
 @dataclass(frozen=True)
 class Claimed:
-    """A claimed step, or why there is none: `lease_left` seconds of somebody else's lease, or zero where there is nothing to do."""
+    """A claimed step, or why there is none: `holder` has it for `lease_left` seconds more, or zero where there is nothing to do."""
 
     claim: Claim | None
+    holder: UUID | None
     lease_left: float
     active_ms: int
 
@@ -123,10 +124,11 @@ async def claim(db: Executor, turn_id: UUID, *, from_step: int, step: int, holde
     try:
         row = await CLAIM.row(db, id=turn_id, from_step=from_step, step=step, holder=holder, lease=lease)
     except asyncpg.UniqueViolationError:
-        return Claimed(None, 0, 0)  # another turn of the thread is at work; its end wakes this one
-    if row is None or not row["moved"]:
-        return Claimed(None, row["lease_left"] if row else 0, 0)
-    return Claimed(Claim(turn_id, row["step"], row["attempt"]), 0, row["active_ms"])
+        return Claimed(None, None, 0, 0)  # another turn of the thread is at work; its end wakes this one
+    if row is None:
+        return Claimed(None, None, 0, 0)
+    claim = Claim(turn_id, row["step"], row["attempt"]) if row["moved"] else None
+    return Claimed(claim, row["holder"], row["lease_left"], row["active_ms"])
 
 
 def _of(claim: Claim) -> dict[str, object]:

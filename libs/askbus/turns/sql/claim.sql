@@ -1,5 +1,5 @@
 -- Takes a turn's next step for `:lease` seconds, unless somebody holds it or an earlier turn of its thread is still open.
--- One row comes back: the turn as it stands, whether this call took it, and how many seconds another's lease still runs.
+-- One row comes back: the turn as it stands, whether this call took it, and else who holds it for how many seconds more.
 WITH current AS (SELECT * FROM turns WHERE id = :id FOR UPDATE),
 moved AS (
     UPDATE turns t
@@ -13,7 +13,7 @@ moved AS (
                         WHERE o.thread_id = t.thread_id AND o.state IN ('queued', 'running', 'waiting')
                           AND (o.queued_at, o.id) < (t.queued_at, t.id))
     RETURNING t.*)
-SELECT attempt, step, state, true AS moved, 0::float8 AS lease_left, active_ms FROM moved
+SELECT attempt, step, state, true AS moved, holder, 0::float8 AS lease_left, active_ms FROM moved
 UNION ALL
-SELECT attempt, step, state, false, greatest(extract(epoch FROM lease_until - now()), 0)::float8, active_ms
+SELECT attempt, step, state, false, holder, greatest(extract(epoch FROM lease_until - now()), 0)::float8, active_ms
   FROM current WHERE NOT EXISTS (SELECT FROM moved)
