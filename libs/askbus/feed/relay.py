@@ -82,7 +82,7 @@ class Relay:
         row = await HOLD.row(self.pool, owner=self.owner, holder=self.holder, lease=self.lease, cursor=self.cursor)
         if row is None:
             self.cursor = None
-            await self._rest(self.poll)
+            await asyncio.sleep(self.poll)  # nudges are for the holder
             return
         self.cursor = row["cursor"]
         renew_at = clock() + self.poll
