@@ -1,6 +1,7 @@
 """A turn's stream where the row and the pieces, which travel on two ways, arrive in any order."""
 
 from collections.abc import AsyncIterator
+from time import monotonic
 
 import pytest
 
@@ -13,8 +14,9 @@ from askbus.testing.composed import Composed, compose
 from askbus.testing.people import Company
 from askbus.testing.servers import Server, TestDatabase
 from askbus.testing.streams import events
-from askbus.testing.turns import RunningTurn, running_turn
+from askbus.testing.turns import RunningTurn, cancel_turn, running_turn
 from askbus_gateway.app import make_app as make_gateway
+from askbus_gateway.sse.turns import LAST_WORDS
 
 
 @pytest.fixture
@@ -60,3 +62,46 @@ async def test_the_last_steps_text_comes_before_the_end_also_where_the_row_was_f
             elif event.name == "turn":
                 await tell(bus, turn, ("3.2.1", '{"type":"delta","text":"Hello."}'), ("3.2.2", '{"type":"end"}'))
     assert seen == ["turn", "step", "end", "turn", "delta", "end", "done"]
+
+
+@pytest.mark.requirement("C5")
+async def test_a_stopped_models_last_words_come_before_the_end(
+    gateway: Composed, company: Company, pool: Pool, bus: Connection
+) -> None:
+    """The turn is cancelled at once; what the model had said until then is told a moment later."""
+    turn = await running_turn(pool, company)
+    await pool.execute("UPDATE turns SET step = 1, attempt = 1 WHERE id = $1", turn.id)
+    seen = []
+    async with (
+        gateway.client(company["mia"]) as mia,
+        mia.stream("GET", f"/v1/turns/{turn.id}/events") as response,
+    ):
+        async for event in events(response):
+            seen.append(event.name)
+            if event.name == "turn" and event.data["state"] == "running":
+                await cancel_turn(pool, turn)
+            elif event.name == "turn":
+                await tell(bus, turn, ("1.1.1", '{"type":"delta","text":"Hel"}'), ("1.1.2", '{"type":"cut","why":"stopped"}'))
+    assert seen == ["turn", "turn", "delta", "cut", "done"]
+
+
+async def test_a_turn_stopped_at_its_tools_ends_its_stream_at_once(
+    gateway: Composed, company: Company, pool: Pool, bus: Connection
+) -> None:
+    """No model speaks then, so nothing is waited for."""
+    turn = await running_turn(pool, company)
+    seen = []
+    async with (
+        gateway.client(company["mia"]) as mia,
+        mia.stream("GET", f"/v1/turns/{turn.id}/events") as response,
+    ):
+        async for event in events(response):
+            seen.append((event.name, monotonic()))
+            if event.name == "turn" and event.data["state"] == "running":
+                await tell(bus, turn, ("1.1.1", '{"type":"end"}'))
+            elif event.name == "end":
+                await pool.execute("UPDATE turns SET attempt = 1 WHERE id = $1", turn.id)
+                await cancel_turn(pool, turn)
+    names, moments = zip(*seen, strict=True)
+    assert names == ("turn", "end", "turn", "done")
+    assert moments[3] - moments[2] < LAST_WORDS

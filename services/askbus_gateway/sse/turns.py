@@ -34,11 +34,38 @@ LAST_WORDS = 1.0
 """Seconds that an ended turn's last piece may take to arrive before the stored answer is read and sent."""
 
 
+SILENT = frozenset({"tool_call"})
+"""Entities that belong to a turn and of which its stream shows nothing."""
+
+
 class Moved:
     """In a watcher's queue: the turn's row, or the watcher's rights, may have changed."""
 
 
 Event = Piece | Moved | None
+
+
+class Watcher:
+    """What one stream has still to do. `moved` is called however often: the row is read once for all of it."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[Event] = asyncio.Queue()
+        self._moved = False
+
+    def moved(self) -> None:
+        if not self._moved:
+            self._moved = True
+            self._queue.put_nowait(Moved())
+
+    def say(self, piece: Piece | None) -> None:
+        """A piece, or that none will follow."""
+        self._queue.put_nowait(piece)
+
+    async def next(self) -> Event:
+        event = await self._queue.get()
+        if isinstance(event, Moved):
+            self._moved = False
+        return event
 
 
 class TurnStreams:
@@ -49,39 +76,40 @@ class TurnStreams:
         self.nc = nc
         self.heartbeat = heartbeat
         self.age = age
-        self._watchers: defaultdict[UUID, set[asyncio.Queue[Event]]] = defaultdict(set)
+        self._watchers: defaultdict[UUID, set[Watcher]] = defaultdict(set)
         self._stopping = False
         hub.listen(self._on_changes)
 
     def _on_changes(self, changes: Sequence[Change]) -> None:
         """Wakes the watchers of each turn that moved, and of each principal whose rights did."""
-        keys = {key for change in changes for key in (change.entity_id, change.parent_id) if key is not None}
+        shown = [change for change in changes if change.entity not in SILENT]
+        keys = {key for change in shown for key in (change.entity_id, change.parent_id) if key is not None}
         for key in keys & self._watchers.keys():
-            for queue in self._watchers[key]:
-                queue.put_nowait(Moved())
+            for watcher in self._watchers[key]:
+                watcher.moved()
 
     def end_all(self) -> None:
         """The process drains: every stream ends, and its client resumes elsewhere."""
         self._stopping = True
-        for queues in tuple(self._watchers.values()):
-            for queue in queues:
-                queue.put_nowait(None)
+        for watchers in tuple(self._watchers.values()):
+            for watcher in watchers:
+                watcher.say(None)
 
     async def serve(
         self, scope: dict[str, Any], receive: Receive, send: Send, principal: Principal, turn_id: UUID, *, after: str | None
     ) -> None:
         """Answers the request with the stream, until the turn's end, the stream's age, or the client's leaving."""
-        queue: asyncio.Queue[Event] = asyncio.Queue()
+        watcher = Watcher()
         out = Stream(principal, None, scope.get("askbus.abort", _nothing))
         keys = (turn_id, principal.id, principal.user_id)
         for key in keys:
-            self._watchers[key].add(queue)
+            self._watchers[key].add(watcher)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             out.write(f"retry: {RETRY}\n\n".encode())
             tasks = [
                 asyncio.create_task(_gone(receive, out)),
-                asyncio.create_task(self._follow(out, queue, principal, turn_id, after)),
+                asyncio.create_task(self._follow(out, watcher, principal, turn_id, after)),
             ]
             try:
                 await self._send(out, send)
@@ -91,7 +119,7 @@ class TurnStreams:
                 await asyncio.gather(*tasks, return_exceptions=True)
         finally:
             for key in keys:
-                self._watchers[key].discard(queue)
+                self._watchers[key].discard(watcher)
                 if not self._watchers[key]:
                     del self._watchers[key]
 
@@ -104,9 +132,7 @@ class TurnStreams:
                 out.end()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _follow(
-        self, out: Stream, queue: "asyncio.Queue[Event]", principal: Principal, turn_id: UUID, after: str | None
-    ) -> None:
+    async def _follow(self, out: Stream, watcher: Watcher, principal: Principal, turn_id: UUID, after: str | None) -> None:
         try:
             async with TurnStream(self.nc, turn_id, after) as pieces:
                 if not pieces.resumed:
@@ -118,9 +144,9 @@ class TurnStreams:
                     out.write(frame("done", turn.model_dump(mode="json")))
                     return
                 out.write(_state(turn))
-                pump = asyncio.create_task(_pump(pieces, queue))
+                pump = asyncio.create_task(_pump(pieces, watcher))
                 try:
-                    await self._relay(out, queue, principal, turn)
+                    await self._relay(out, watcher, principal, turn)
                 finally:
                     pump.cancel()
                     await asyncio.gather(pump, return_exceptions=True)
@@ -133,11 +159,11 @@ class TurnStreams:
         finally:
             out.end()
 
-    async def _relay(self, out: Stream, queue: "asyncio.Queue[Event]", principal: Principal, turn: TurnDetail) -> None:
+    async def _relay(self, out: Stream, watcher: Watcher, principal: Principal, turn: TurnDetail) -> None:
         """Pieces and states as they come, until the turn is over."""
         ended = 0
         while turn.state in OPEN and not (self._stopping or out.ended):
-            event = await queue.get()
+            event = await watcher.next()
             if event is None:
                 return
             if isinstance(event, Piece):
@@ -149,17 +175,18 @@ class TurnStreams:
                 out.write(_state(turn))
         if turn.state in OPEN:
             return
-        if turn.attempt and ended < turn.step - 1:
-            await self._last_words(out, queue, turn.step - 1)
-        out.write(frame("done", (await self._turn(principal, turn.id)).model_dump(mode="json")))
+        if turn.attempt and ended < _last_model_step(turn):
+            await self._last_words(out, watcher, _last_model_step(turn))
+            turn = await self._turn(principal, turn.id)
+        out.write(frame("done", turn.model_dump(mode="json")))
 
-    async def _last_words(self, out: Stream, queue: "asyncio.Queue[Event]", step: int) -> None:
+    async def _last_words(self, out: Stream, watcher: Watcher, step: int) -> None:
         """The row may be here before the pieces of its last step; and what a stopped worker had said is stored a moment after the
         turn's end."""
         try:
             async with asyncio.timeout(LAST_WORDS):
                 while True:
-                    event = await queue.get()
+                    event = await watcher.next()
                     if isinstance(event, Piece):
                         out.write(_frame_of(event))
                         if _ends(event) >= step:
@@ -175,12 +202,12 @@ class TurnStreams:
         return await reads.get(self.pool, now, turn_id)
 
 
-async def _pump(pieces: TurnStream, queue: "asyncio.Queue[Event]") -> None:
+async def _pump(pieces: TurnStream, watcher: Watcher) -> None:
     try:
         async for piece in pieces:
-            queue.put_nowait(piece)
+            watcher.say(piece)
     except Unavailable:
-        queue.put_nowait(None)
+        watcher.say(None)
 
 
 def _state(turn: TurnDetail) -> bytes:
@@ -192,6 +219,11 @@ def _state(turn: TurnDetail) -> bytes:
 def _frame_of(piece: Piece) -> bytes:
     data = json.loads(piece.data)
     return frame(str(data.pop("type")), data, piece.id)
+
+
+def _last_model_step(turn: TurnDetail) -> int:
+    """Steps alternate, and the first is the model's: where the turn stands at its tools, or is completed, that is the one before."""
+    return turn.step if turn.step % 2 else turn.step - 1
 
 
 def _ends(piece: Piece) -> int:
