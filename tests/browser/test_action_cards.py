@@ -4,6 +4,9 @@ import pytest
 from playwright.async_api import Page, expect
 from tests.browser.visits import Visits
 
+from askbus.db.pool import Pool
+from askbus.testing.composed import Composed
+from askbus.testing.people import Company, give_token
 from askbus.testing.records import TeamDatabase
 
 EMAIL = "SELECT email FROM customers WHERE id = 1"
@@ -102,3 +105,30 @@ async def test_a_colleague_decides_and_the_proposers_card_follows(visit: Visits,
     await colleague.keyboard.press("Escape")
     await expect(row).to_have_count(0)
     assert await shop.value(EMAIL) == "ada@lovelace.example"
+
+
+@pytest.mark.requirement("W4", "R12", "R13", "R17")
+async def test_new_records_are_shown_and_an_undo_removes_them(
+    visit: Visits, askbus: Composed, company: Company, pool: Pool, shop: TeamDatabase
+) -> None:
+    """Two creates, one referring to the other by its name on the card: all or nothing, there and back."""
+    customer = {"id": "c", "kind": "create", "collection": "customers", "values": {"name": "Grace Hopper", "country": "US"}}
+    order = {"id": "o", "kind": "create", "collection": "orders", "values": {"customer_id": "$ref:c", "amount": "12.50"}}
+    async with askbus.client(await give_token(pool, company["mia"])) as agent:
+        body = {"project_id": str(company.north), "operations": [customer, order]}
+        made = await agent.post("/v1/actions", json=body)
+        assert made.status_code == 201, made.text
+    page = await visit("mia")
+    await page.get_by_role("button", name="Create customers Grace Hopper").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("2 changes: all of them or none.")
+    await expect(dialog.get_by_role("row", name="customer_id")).to_contain_text("the new record “Grace Hopper”")
+    await dialog.get_by_role("button", name="Confirm").click()
+    await expect(dialog.get_by_text("Applied", exact=True)).to_be_visible()
+    count = "SELECT count(*) FROM orders o JOIN customers c ON c.id = o.customer_id WHERE c.name = 'Grace Hopper'"
+    assert await shop.value(count) == 1
+    await dialog.get_by_role("button", name="Undo").click()
+    await expect(dialog).to_contain_text("Remove customers Grace Hopper")
+    await dialog.get_by_role("button", name="Undo now").click()
+    await expect(dialog.get_by_text("Undone", exact=True)).to_be_visible()
+    assert await shop.value(count) == 0

@@ -1,7 +1,7 @@
 """The network is cut and comes back; pages rest while nobody sees them."""
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 from tests.browser.visits import Visits
 
 from askbus.db.pool import Pool
@@ -90,3 +90,31 @@ async def test_a_hidden_page_holds_no_connection_and_catches_up_when_it_is_seen(
         await page.evaluate(HIDE, False)
     assert (await (await came_back.value).all_headers())["last-event-id"]
     await expect(page.get_by_role("button", name="Still there?")).to_be_visible()
+
+
+@pytest.mark.requirement("S9")
+async def test_the_stream_comes_back_whatever_it_was_answered(
+    visit: Visits, askbus: Composed, company: Company, pool: Pool
+) -> None:
+    """A proxy's error page, a gateway that starts, a broken connection: EventSource would have given up at the first."""
+    context = await visit.context("mia")
+    left = ["busy", "starting", "broken"]
+
+    async def answer(route: Route) -> None:
+        match left.pop() if left else None:
+            case "busy":
+                await route.fulfill(status=502, body="<html>Bad gateway</html>", content_type="text/html")
+            case "starting":
+                await route.fulfill(status=503, body="{}", content_type="application/json")
+            case "broken":
+                await route.abort()
+            case _:
+                await route.continue_()
+
+    await context.route("**/v1/events", answer)
+    page = await visit.page(context)
+    await home(page)
+    await ask(askbus, company, pool, "Do you hear me?")
+    await expect(page.get_by_role("button", name="Do you hear me?")).to_be_visible()
+    await expect(page.get_by_role("button", name="Questions: 1 open, 1 for you")).to_be_visible()
+    assert left == []

@@ -42,7 +42,7 @@ async def nothing_to_press(page: Page, reason: str) -> None:
 
 
 @pytest.mark.requirement("W4", "W5", "Q9")
-@pytest.mark.parametrize(("who", "reason"), [("viewer", VIEWER), ("demo", DEMO)])
+@pytest.mark.parametrize(("who", "reason"), [("viewer", VIEWER), ("demo", DEMO)], ids=["viewer", "demo"])
 async def test_viewers_and_demo_users_see_the_controls_disabled_with_the_reason(
     visit: Visits, scene: None, who: str, reason: str
 ) -> None:

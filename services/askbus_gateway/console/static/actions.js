@@ -1,10 +1,11 @@
 // The card of an action: what it changes, Confirm and Reject, then what became of it, and Undo.
 
 import { api } from './api.js';
+import { CardHeader } from './card.js';
 import { isCut, obstacles, operations, restored } from './changes.js';
-import { button, domId, el, fill, icon, Problem } from './elements.js';
+import { button, domId, el, fill, Problem } from './elements.js';
 import { reasonNot } from './rights.js';
-import { ACTION_STATES, chip, moment } from './words.js';
+import { ACTION_STATES, moment } from './words.js';
 
 const DONE = new Set(['applied', 'undone']);
 
@@ -14,6 +15,7 @@ export class ActionCard {
   #id;
   #context;
   #unsubscribe;
+  #header = new CardHeader('pencil', 'Proposed change');
   #problem = new Problem();
   #body = el('div', { class: 'body' });
   #foot = el('footer');
@@ -26,7 +28,7 @@ export class ActionCard {
     this.#context = context;
     const moved = (change) => change.id === id && this.#load();
     this.#unsubscribe = context.feed.subscribe({ init: () => this.#load(), upsert: moved, remove: moved });
-    fill(this.element, el('header', {}, icon('pencil'), el('h3', {}, 'Proposed change')), this.#body, this.#problem.element, this.#foot);
+    fill(this.element, this.#header.element, this.#body, this.#problem.element, this.#foot);
     this.#load();
   }
 
@@ -56,13 +58,21 @@ export class ActionCard {
     this.element.dataset.state = action.state;
     const undoing = action.undos.at(-1)?.state === 'requested';
     const state = undoing ? ['Undoing', 'busy'] : ACTION_STATES[action.state];
-    fill(this.element.querySelector('header'), icon('pencil'), el('h3', {}, DONE.has(action.state) ? 'Change' : 'Proposed change'),
-      el('span', { role: 'status' }, chip(state)));
-    fill(this.#body,
+    this.#header.show(DONE.has(action.state) ? 'Change' : 'Proposed change', state);
+    fill(
+      this.#body,
       action.summary && el('p', { class: 'summary' }, action.summary),
-      operations(action.card, DONE.has(action.state)),
-      isCut(action.card) && !this.#whole && button('Show whole values', { class: 'link', on: { click: () => this.#showWhole() } }));
-    if (!before || before.state !== action.state || before.undos.length !== action.undos.length || before.undos.at(-1)?.state !== action.undos.at(-1)?.state) {
+      operations(action.card, action.state),
+      isCut(action.card) &&
+        !this.#whole &&
+        button('Show whole values', { class: 'link', on: { click: () => this.#showWhole() } }),
+    );
+    if (
+      !before ||
+      before.state !== action.state ||
+      before.undos.length !== action.undos.length ||
+      before.undos.at(-1)?.state !== action.undos.at(-1)?.state
+    ) {
       this.#showFoot(undoing);
     }
   }
@@ -86,15 +96,39 @@ export class ActionCard {
     const decided = (word) => el('p', { class: 'quiet' }, `${word} by ${who} `, moment(this.#action.decided_at));
     const undo = undos.at(-1);
     switch (state) {
-      case 'confirmed': return [decided('Confirmed'), el('p', { class: 'quiet' }, 'It is being applied.')];
-      case 'rejected': return [decided('Rejected'), reason && el('blockquote', {}, reason)];
-      case 'expired': return el('p', { class: 'quiet' }, 'Nobody decided in time, so nothing was changed.');
-      case 'withdrawn': return el('p', { class: 'quiet' }, 'It was withdrawn by who proposed it. Nothing was changed.');
-      case 'conflicted': return [decided('Confirmed'), el('p', {}, 'Nothing was changed: the record is not as it was when this was proposed.'), obstacles(outcome)];
-      case 'failed': return [decided('Confirmed'), el('p', {}, 'Nothing was changed:'), obstacles(outcome)];
-      case 'undone': return [decided('Confirmed'), undo && el('p', { class: 'quiet' }, `Undone by ${undo.requested_by} `, moment(undo.settled_at))];
-      default: return [decided('Confirmed'), undo?.state === 'requested' && el('p', { class: 'quiet' }, `${undo.requested_by} asked to undo it.`),
-        undo?.state === 'refused' && el('div', { class: 'refused' }, el('p', {}, 'It could not be undone, and nothing was changed:'), obstacles(undo.outcome))];
+      case 'confirmed':
+        return [decided('Confirmed'), el('p', { class: 'quiet' }, 'It is being applied.')];
+      case 'rejected':
+        return [decided('Rejected'), reason && el('blockquote', {}, reason)];
+      case 'expired':
+        return el('p', { class: 'quiet' }, 'Nobody decided in time, so nothing was changed.');
+      case 'withdrawn':
+        return el('p', { class: 'quiet' }, 'It was withdrawn by who proposed it. Nothing was changed.');
+      case 'conflicted':
+        return [
+          decided('Confirmed'),
+          el('p', {}, 'Nothing was changed: the record is not as it was when this was proposed.'),
+          obstacles(outcome),
+        ];
+      case 'failed':
+        return [decided('Confirmed'), el('p', {}, 'Nothing was changed:'), obstacles(outcome)];
+      case 'undone':
+        return [
+          decided('Confirmed'),
+          undo && el('p', { class: 'quiet' }, `Undone by ${undo.requested_by} `, moment(undo.settled_at)),
+        ];
+      default:
+        return [
+          decided('Confirmed'),
+          undo?.state === 'requested' && el('p', { class: 'quiet' }, `${undo.requested_by} asked to undo it.`),
+          undo?.state === 'refused' &&
+            el(
+              'div',
+              { class: 'refused' },
+              el('p', {}, 'It could not be undone, and nothing was changed:'),
+              obstacles(undo.outcome),
+            ),
+        ];
     }
   }
 
@@ -111,16 +145,31 @@ export class ActionCard {
   }
 
   #offerDecision() {
-    const confirm = button('Confirm', { class: 'primary', on: { click: () => this.#decide(() => api.confirm(this.#id, this.#action.digest)) } }, 'check');
+    const confirm = button(
+      'Confirm',
+      { class: 'primary', on: { click: () => this.#decide(() => api.confirm(this.#id, this.#action.digest)) } },
+      'check',
+    );
     const reject = button('Reject', { on: { click: () => this.#askForReason() } });
     const { proposed_by: by, proposed_with: agent, expires_at: ends } = this.#action;
-    fill(this.#foot, this.#controls(confirm, reject),
-      el('p', { class: 'quiet' }, agent ? `Proposed by ${agent} (${by}). ` : null, moment(ends, 'Expires ')));
+    fill(
+      this.#foot,
+      this.#controls(confirm, reject),
+      el('p', { class: 'quiet' }, agent ? `Proposed by ${agent} (${by}). ` : null, moment(ends, 'Expires ')),
+    );
   }
 
   #askForReason() {
-    const reason = el('textarea', { rows: 2, maxLength: 2000, placeholder: 'Why not? The assistant is told. (optional)', 'aria-label': 'Reason (optional)' });
-    const reject = button('Reject', { class: 'danger', on: { click: () => this.#decide(() => api.reject(this.#id, reason.value.trim())) } });
+    const reason = el('textarea', {
+      rows: 2,
+      maxLength: 2000,
+      placeholder: 'Why not? The assistant is told. (optional)',
+      'aria-label': 'Reason (optional)',
+    });
+    const reject = button('Reject', {
+      class: 'danger',
+      on: { click: () => this.#decide(() => api.reject(this.#id, reason.value.trim())) },
+    });
     const back = button('Back', { on: { click: () => this.#offerDecision() } });
     fill(this.#foot, reason, el('div', { class: 'buttons' }, reject, back));
     reason.focus();
@@ -137,14 +186,25 @@ export class ActionCard {
       const { state, outcome } = await api.previewUndo(this.#id);
       const back = button('Close', { on: { click: () => this.#offerUndo() } });
       if (state === 'refused') {
-        fill(this.#foot, el('div', { class: 'refused', role: 'status' }, el('p', {}, 'It cannot be undone as things are. Nothing was changed:'), obstacles(outcome)),
-          el('div', { class: 'buttons' }, back));
+        fill(
+          this.#foot,
+          el(
+            'div',
+            { class: 'refused', role: 'status' },
+            el('p', {}, 'It cannot be undone as things are. Nothing was changed:'),
+            obstacles(outcome),
+          ),
+          el('div', { class: 'buttons' }, back),
+        );
         back.focus();
         return;
       }
       const undo = button('Undo now', { class: 'primary', on: { click: () => this.#decide(() => api.undo(this.#id)) } });
-      fill(this.#foot, el('div', { class: 'preview', role: 'status' }, el('p', {}, 'Undoing puts this back:'), restored(outcome)),
-        el('div', { class: 'buttons' }, undo, button('Keep the change', { on: { click: () => this.#offerUndo() } })));
+      fill(
+        this.#foot,
+        el('div', { class: 'preview', role: 'status' }, el('p', {}, 'Undoing puts this back:'), restored(outcome)),
+        el('div', { class: 'buttons' }, undo, button('Keep the change', { on: { click: () => this.#offerUndo() } })),
+      );
       undo.focus();
     });
   }

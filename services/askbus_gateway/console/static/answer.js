@@ -62,8 +62,14 @@ function optionFields({ options, multiple, free_text: free }) {
   const inputs = labels.map((label) => label.firstChild);
   const text = el('textarea', { rows: 2, maxLength: LONGEST_TEXT, 'aria-label': OWN, hidden: true });
   const own = free ? choice(type, name, OWN, { required: !multiple }) : null;
-  own?.firstChild.addEventListener('change', () => text.focus());
-  const group = el('fieldset', {}, el('legend', { class: 'unseen' }, multiple ? 'Choose one or more' : 'Choose one'), labels, own, own && text);
+  const group = el(
+    'fieldset',
+    {},
+    el('legend', { class: 'unseen' }, multiple ? 'Choose one or more' : 'Choose one'),
+    labels,
+    own,
+    own && text,
+  );
   group.addEventListener('change', () => {
     text.hidden = !own?.firstChild.checked;
     text.required = !text.hidden;
@@ -134,7 +140,12 @@ function numberField(name, property, required) {
 
 function enumField(name, property, required) {
   const blank = el('option', { value: '' }, required ? 'Choose…' : 'No answer');
-  const control = el('select', { required }, blank, property.enum.map((text, at) => el('option', { value: String(at) }, text)));
+  const control = el(
+    'select',
+    { required },
+    blank,
+    property.enum.map((text, at) => el('option', { value: String(at) }, text)),
+  );
   const read = () => (control.value === '' ? undefined : property.enum[Number(control.value)]);
   return { node: labelled(name, property, required, control), control, read };
 }
@@ -157,8 +168,19 @@ function spoken(value) {
 
 /** An answer as a person reads it. */
 export function answerShown({ answer, answer_schema: schema }) {
-  if (Array.isArray(answer)) return el('ul', { class: 'given' }, answer.map((each) => el('li', {}, spoken(each))));
+  if (Array.isArray(answer))
+    return el(
+      'ul',
+      { class: 'given' },
+      answer.map((each) => el('li', {}, spoken(each))),
+    );
   if (answer === null || typeof answer !== 'object') return el('p', { class: 'given' }, spoken(answer));
-  return el('dl', { class: 'given' }, Object.entries(answer).map(([name, value]) =>
-    [el('dt', {}, schema?.properties[name]?.title ?? name), el('dd', {}, spoken(value))]));
+  return el(
+    'dl',
+    { class: 'given' },
+    Object.entries(answer).map(([name, value]) => [
+      el('dt', {}, schema?.properties[name]?.title ?? name),
+      el('dd', {}, spoken(value)),
+    ]),
+  );
 }

@@ -42,9 +42,17 @@ async function once(method, path, said, key) {
   if (key) headers['idempotency-key'] = key;
   let response;
   try {
-    response = await fetch(path, { method, headers, body: said === undefined ? undefined : JSON.stringify(said), cache: 'no-store' });
+    response = await fetch(path, {
+      method,
+      headers,
+      body: said === undefined ? undefined : JSON.stringify(said),
+      cache: 'no-store',
+    });
   } catch {
-    throw new ApiError(0, { code: 'unavailable', message: 'The server cannot be reached. Check your connection and try again.' });
+    throw new ApiError(0, {
+      code: 'unavailable',
+      message: 'The server cannot be reached. Check your connection and try again.',
+    });
   }
   const body = await bodyOf(response);
   if (response.ok) return body;
@@ -80,9 +88,10 @@ export const api = {
 
   threads: (wanted = {}) => send('GET', `/v1/threads${query(wanted)}`),
   thread: (id) => send('GET', `/v1/threads/${id}`),
-  createThread: (projectId) => send('POST', '/v1/threads', { project_id: projectId }),
+  createThread: (projectId, key) => send('POST', '/v1/threads', { project_id: projectId }, { key }),
 
-  startTurn: (threadId, text, messageId) => send('POST', `/v1/threads/${threadId}/turns`, { text, client_message_id: messageId }),
+  startTurn: (threadId, text, messageId) =>
+    send('POST', `/v1/threads/${threadId}/turns`, { text, client_message_id: messageId }),
   turn: (id) => send('GET', `/v1/turns/${id}`),
   cancelTurn: (id) => send('POST', `/v1/turns/${id}/cancel`, {}),
 

@@ -1,6 +1,6 @@
 // The console: who is signed in, which page is shown, and what all pages share. Everything it knows it has from the public API.
 
-import { api } from './api.js';
+import { api, ApiError } from './api.js';
 import { Conversation } from './chat.js';
 import { button, el, fill } from './elements.js';
 import { Feed } from './feed.js';
@@ -25,9 +25,9 @@ class Console {
   #late = null;
 
   async start() {
-    addEventListener('hashchange', () => this.#onAddress());
     addEventListener('popstate', () => this.#onAddress());
-    addEventListener('unhandledrejection', (event) => this.#say(event.reason));
+    addEventListener('unhandledrejection', (event) => this.#onTrouble(event.reason));
+    addEventListener('error', (event) => this.#onTrouble(event.error));
     setInterval(tick, 30_000);
     await this.#enter();
   }
@@ -48,16 +48,23 @@ class Console {
     else this.#leave();
   }
 
-  /** Null where nobody is signed in. */
+  /** Null where nobody is signed in. Asks until there is an answer. */
   async #whoAmI() {
     for (;;) {
       try {
-        return await api.me();
+        return await this.#whoIsIt();
       } catch (error) {
-        if (error.status === 401) return null;
         await new Promise((resolve) => {
-          fill(this.#root, el('main', { class: 'alone' }, el('h1', {}, 'askbus'), el('p', { class: 'problem', role: 'alert' }, error.message),
-            button('Try again', { class: 'primary', on: { click: resolve } })));
+          fill(
+            this.#root,
+            el(
+              'main',
+              { class: 'alone' },
+              el('h1', {}, 'askbus'),
+              el('p', { class: 'problem', role: 'alert' }, error.message),
+              button('Try again', { class: 'primary', on: { click: resolve } }),
+            ),
+          );
         });
       }
     }
@@ -102,19 +109,40 @@ class Console {
   }
 
   #header(me) {
-    const menu = el('div', { class: 'menu', popover: 'auto', id: 'menu' },
+    const menu = el(
+      'div',
+      { class: 'menu', popover: 'auto', id: 'menu' },
       el('p', {}, el('strong', {}, me.name), el('span', { class: 'quiet' }, me.email)),
-      el('p', { class: 'quiet' }, me.principal.demo ? `Demo user in ${me.workspace}` : `${me.principal.role} in ${me.workspace}`),
-      button('Sign out', { on: { click: () => this.#signOut() } }));
-    const who = el('button', { type: 'button', class: 'who', 'aria-label': `Signed in as ${me.name}`, title: me.name }, me.name.slice(0, 1).toUpperCase());
+      el(
+        'p',
+        { class: 'quiet' },
+        me.principal.demo ? `Demo user in ${me.workspace}` : `${me.principal.role} in ${me.workspace}`,
+      ),
+      button('Sign out', { on: { click: () => this.#signOut() } }),
+    );
+    const who = el(
+      'button',
+      { type: 'button', class: 'who', 'aria-label': `Signed in as ${me.name}`, title: me.name },
+      me.name.slice(0, 1).toUpperCase(),
+    );
     who.popoverTargetElement = menu;
-    const brand = el('a', { class: 'brand', href: '/' }, el('img', { src: '/console/mark.svg', alt: '', class: 'mark' }), el('span', {}, me.workspace));
+    const brand = el(
+      'a',
+      { class: 'brand', href: '/' },
+      el('img', { src: '/console/mark.svg', alt: '', class: 'mark' }),
+      el('span', {}, me.workspace),
+    );
     brand.addEventListener('click', (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       this.#go('/');
     });
-    return el('header', { class: 'top' }, el('nav', { 'aria-label': 'Main' }, brand), el('div', { class: 'right' }, this.#bell.element, who, menu));
+    return el(
+      'header',
+      { class: 'top' },
+      el('nav', { 'aria-label': 'Main' }, brand),
+      el('div', { class: 'right' }, this.#bell.element, who, menu),
+    );
   }
 
   async #signOut() {
@@ -131,6 +159,7 @@ class Console {
     else if (JSON.stringify(me) !== JSON.stringify(before.me)) this.#begin(me);
   }
 
+  /** Null where nobody is signed in. Throws ApiError where that cannot be told. */
   async #whoIsIt() {
     try {
       return await api.me();
@@ -148,13 +177,18 @@ class Console {
       this.#late = null;
       this.#say(null);
     } else if (this.#late === null) {
-      this.#late = setTimeout(() => this.#say({ message: 'Connection lost. Trying again; nothing that was sent is lost.' }), PATIENCE);
+      this.#late = setTimeout(() => this.#say('Connection lost. Trying again; nothing that was sent is lost.'), PATIENCE);
     }
   }
 
-  #say(error) {
-    this.#note.hidden = !error;
-    this.#note.textContent = error ? (error.message ?? String(error)) : '';
+  #say(text) {
+    this.#note.hidden = !text;
+    this.#note.textContent = text ?? '';
+  }
+
+  /** What no part of the page dealt with. A refusal has words for the reader; a defect of the page's own has not. */
+  #onTrouble(error) {
+    this.#say(error instanceof ApiError ? error.message : 'Something in this page went wrong. Reload it.');
   }
 
   #onAddress() {
@@ -178,14 +212,16 @@ class Console {
   }
 
   #conversation(which) {
-    return new Conversation(this.#context, {
+    const conversation = new Conversation(this.#context, {
       ...which,
       onThread: (thread) => {
+        if (this.#page !== conversation) return;
         const address = `/#thread=${thread.id}`;
         if (location.hash !== address.slice(1)) history.pushState(null, '', address);
         document.title = `${thread.title} · askbus`;
       },
     });
+    return conversation;
   }
 
   #beginThread(text, projectId) {

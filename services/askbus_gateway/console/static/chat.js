@@ -19,6 +19,8 @@ export class Conversation {
   #context;
   #threadId;
   #projectId;
+  /** Sent with each try to create the thread, so that it is created once. */
+  #key = newId();
   #onThread;
   #turns = new Map();
   /** Messages are sent one after the other, in the order in which they were written. */
@@ -28,12 +30,13 @@ export class Conversation {
   #reading = null;
   #title = el('h1', { tabIndex: -1 }, 'New conversation');
   #problem = new Problem();
-  #list = el('div', { class: 'column turns' });
+  #list = el('div', { class: 'column turns', role: 'log', 'aria-live': 'off', 'aria-label': 'Conversation' });
   #scroller = el('div', { class: 'scroller', tabIndex: -1 }, this.#list);
   #latest = iconButton('Go to the latest', 'down', { class: 'round latest', hidden: true });
   #composer;
   #unsubscribe;
   #following = true;
+  #stopped = false;
 
   constructor(context, { threadId = null, projectId = null, onThread }) {
     this.#context = context;
@@ -47,15 +50,21 @@ export class Conversation {
       onSend: (text) => this.send(text),
       onStop: () => this.#stopTurn(),
     });
-    fill(this.element, el('div', { class: 'column bar' }, close, this.#title), this.#scroller,
-      el('div', { class: 'column dock' }, this.#latest, this.#problem.element, this.#composer.element));
+    fill(
+      this.element,
+      el('div', { class: 'column bar' }, close, this.#title),
+      this.#scroller,
+      el('div', { class: 'column dock' }, this.#latest, this.#problem.element, this.#composer.element),
+    );
     this.#followTheEnd();
     const moved = (change) => change.entity === 'turn' && this.#moved(change);
     this.#unsubscribe = context.feed.subscribe({ init: () => this.#reload(), upsert: moved, remove: moved });
     if (threadId) this.#reload();
   }
 
+  /** It is not shown any more. A message on its way still arrives. */
   stop() {
+    this.#stopped = true;
     this.#unsubscribe();
     this.#stream?.stop();
     this.#resized.disconnect();
@@ -90,19 +99,23 @@ export class Conversation {
 
   async #post(view, text, messageId) {
     if (!this.#threadId) {
-      const thread = await api.createThread(this.#projectId);
+      const thread = await api.createThread(this.#projectId, this.#key);
       this.#threadId = thread.id;
       this.#onThread(thread);
     }
     const turn = await api.startTurn(this.#threadId, text, messageId);
-    view.accepted(turn.id, this.#views().some((each) => !each.settled));
+    view.accepted(
+      turn.id,
+      this.#views().some((each) => !each.settled),
+    );
     this.#turns.set(turn.id, view);
     if (this.#title.textContent === 'New conversation') this.#title.textContent = text.split('\n')[0].slice(0, 80);
     this.#follow();
   }
 
   async #stopTurn() {
-    const view = this.#views().find((each) => !each.settled && each.state !== 'queued') ?? this.#views().find((each) => !each.settled);
+    const view =
+      this.#views().find((each) => !each.settled && each.state !== 'queued') ?? this.#views().find((each) => !each.settled);
     if (!view) return;
     try {
       await api.cancelTurn(view.id);
@@ -121,13 +134,21 @@ export class Conversation {
       return;
     }
     if (!this.#threadId || !OPEN.has(status)) return;
-    const turn = await api.turn(id);
-    if (turn.thread_id === this.#threadId) this.#reload();
+    if (await this.#isHere(id)) this.#reload();
+  }
+
+  async #isHere(turnId) {
+    try {
+      return (await api.turn(turnId)).thread_id === this.#threadId;
+    } catch (error) {
+      if (error.status === 404) return false;
+      throw error;
+    }
   }
 
   /** Reads the whole conversation; never twice at once, and once more where it changed meanwhile. */
   #reload() {
-    if (!this.#threadId) return;
+    if (!this.#threadId || this.#stopped) return;
     if (this.#reading) {
       this.#reading.again = true;
       return;
@@ -144,12 +165,14 @@ export class Conversation {
 
   #failed(error) {
     this.#problem.say(error);
-    if (!this.#turns.size) fill(this.#list, el('div', { class: 'empty' }, button('Try again', { on: { click: () => this.#reload() } })));
+    if (!this.#turns.size)
+      fill(this.#list, el('div', { class: 'empty' }, button('Try again', { on: { click: () => this.#reload() } })));
   }
 
   async #read() {
     await this.#sent;
     const thread = await api.thread(this.#threadId);
+    await this.#sent;
     const groups = byTurn(thread.messages);
     const open = new Set(thread.open_turns);
     const ended = await Promise.all([...groups].map(([id, messages]) => this.#ending(id, messages, open.has(id))));
@@ -185,6 +208,7 @@ export class Conversation {
 
   /** Follows the first turn that is not over; the others wait for it. */
   #follow() {
+    if (this.#stopped) return;
     const view = this.#views().find((each) => !each.settled);
     this.#composer.busy = Boolean(view);
     if (!view || this.#followed === view.id) return;

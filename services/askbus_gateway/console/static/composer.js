@@ -9,25 +9,46 @@ function touch() {
 }
 
 /**
- * `onSend(text)` gets what was written; `onStop()` is asked for while `busy`. `reason` disables it all and says why. `left` is put
- * at the lower left.
+ * `onSend(text)` gets what was written; `onStop()` is asked for while `busy`. `reason` disables it all and says why.
+ * `left` is put at the lower left.
  */
 export class Composer {
   element;
   #field;
   #send = el('button', { type: 'submit', class: 'round primary', 'aria-label': 'Send', title: 'Send' }, icon('send'));
-  #stop = el('button', { type: 'button', class: 'round stop', 'aria-label': 'Stop', title: 'Stop', hidden: true }, icon('stop'));
+  #stop = el(
+    'button',
+    { type: 'button', class: 'round stop', 'aria-label': 'Stop', title: 'Stop', hidden: true },
+    icon('stop'),
+  );
   #status = el('span', { class: 'quiet' });
   #onSend;
 
   constructor({ placeholder, reason = null, left = null, onSend, onStop = () => {} }) {
     this.#onSend = onSend;
-    this.#field = el('textarea', { rows: 1, placeholder: reason ? '' : placeholder, maxLength: 100_000, 'aria-label': 'Message', enterKeyHint: 'send', disabled: Boolean(reason) });
+    this.#field = el('textarea', {
+      rows: 1,
+      placeholder: reason ? '' : placeholder,
+      maxLength: 100_000,
+      'aria-label': 'Message',
+      enterKeyHint: 'send',
+      disabled: Boolean(reason),
+    });
     this.#send.disabled = true;
     const note = reason && el('p', { class: 'reason', id: domId('reason') }, reason);
     if (note) this.#field.setAttribute('aria-describedby', note.id);
-    this.element = el('form', { class: 'composer' }, note, this.#field,
-      el('div', { class: 'bar' }, el('div', { class: 'left' }, left), el('div', { class: 'right' }, this.#status, this.#stop, this.#send)));
+    this.element = el(
+      'form',
+      { class: 'composer' },
+      note,
+      this.#field,
+      el(
+        'div',
+        { class: 'bar' },
+        el('div', { class: 'left' }, left),
+        el('div', { class: 'right' }, this.#status, this.#stop, this.#send),
+      ),
+    );
     this.#field.addEventListener('input', () => this.#resize());
     this.#field.addEventListener('keydown', (event) => this.#key(event));
     this.#stop.addEventListener('click', () => onStop());

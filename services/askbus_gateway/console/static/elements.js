@@ -1,4 +1,4 @@
-// Making elements. Text becomes text nodes and never markup, so nothing that a model, an agent or a record says can become an element.
+// Making elements. Text becomes text nodes and never markup: nothing that a model, an agent or a record says becomes an element.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -46,7 +46,11 @@ const PATHS = {
   cross: ['M8 8l8 8', 'M16 8l-8 8'],
   pencil: ['M5 19l1-4L16 5l3 3L9 18z'],
   plus: ['M12 6v12', 'M6 12h12'],
-  question: ['M12 3.5a8.5 8.5 0 1 1 0 17 8.5 8.5 0 0 1 0-17z', 'M9.9 9.8a2.2 2.2 0 1 1 3.2 2c-.7.4-1.1.8-1.1 1.6', 'M12 16.2v.1'],
+  question: [
+    'M12 3.5a8.5 8.5 0 1 1 0 17 8.5 8.5 0 0 1 0-17z',
+    'M9.9 9.8a2.2 2.2 0 1 1 3.2 2c-.7.4-1.1.8-1.1 1.6',
+    'M12 16.2v.1',
+  ],
 };
 
 /** One of the console's own small pictures, hidden from screen readers: the text beside it says the same. */

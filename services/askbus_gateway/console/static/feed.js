@@ -1,4 +1,4 @@
-// A user's one stream: what is open now, and every change of it, by id and state. Texts are read over the API by whoever shows them.
+// A user's one stream: what is open now, and every change of it, by id and state. Texts are read over the API when shown.
 
 import { Stream } from './stream.js';
 

@@ -14,26 +14,54 @@ export class Home {
 
   constructor(context) {
     const projects = projectsToChat(context.me);
-    const choice = projects.length > 1
-      ? el('select', { class: 'project', 'aria-label': 'Project' }, projects.map((project) => el('option', { value: project.id }, project.name)))
-      : null;
-    const reason = reasonNot(context.me, 'chat') ?? (projects.length ? null : 'You are in no project yet. An admin of the workspace can add you to one.');
+    const choice =
+      projects.length > 1
+        ? el(
+            'select',
+            { class: 'project', 'aria-label': 'Project' },
+            projects.map((project) => el('option', { value: project.id }, project.name)),
+          )
+        : null;
+    const reason =
+      reasonNot(context.me, 'chat') ??
+      (projects.length ? null : 'You are in no project yet. An admin of the workspace can add you to one.');
     this.#composer = new Composer({
       placeholder: 'Ask about your records, or ask for a change',
       reason,
       left: choice,
       onSend: (text) => context.begin(text, choice?.value ?? projects[0].id),
     });
-    const waiting = new Section('Waiting for a decision', 'Nothing is waiting.', 'Questions from agents and proposed changes appear here.');
-    const recent = new Section('Recent conversations', 'No conversations yet.', 'What you ask stays here, so that you can come back to it.');
+    const waiting = new Section(
+      'Waiting for a decision',
+      'Nothing is waiting.',
+      'Questions from agents and proposed changes appear here.',
+    );
+    const recent = new Section(
+      'Recent conversations',
+      'No conversations yet.',
+      'What you ask stays here, so that you can come back to it.',
+    );
     recent.element.hidden = Boolean(reason);
     const { questions, actions, threads } = context.lists;
-    const showWaiting = () => waiting.show([questions, actions], () => [
-      ...questions.items.map((question) => questionRow(question, context)), ...actions.items.map((action) => actionRow(action, context))]);
+    const showWaiting = () =>
+      waiting.show([questions, actions], () => [
+        ...questions.items.map((question) => questionRow(question, context)),
+        ...actions.items.map((action) => actionRow(action, context)),
+      ]);
     const showRecent = () => recent.show([threads], () => threads.items.map((thread) => threadRow(thread, context)));
     this.#unsubscribe = [questions.subscribe(showWaiting), actions.subscribe(showWaiting), threads.subscribe(showRecent)];
-    this.element = el('main', { class: 'home' }, el('div', { class: 'column' },
-      el('h1', {}, `${greeting()}, ${context.me.name}`), this.#composer.element, waiting.element, recent.element));
+    this.element = el(
+      'main',
+      { class: 'home' },
+      el(
+        'div',
+        { class: 'column' },
+        el('h1', {}, `${greeting()}, ${context.me.name}`),
+        this.#composer.element,
+        waiting.element,
+        recent.element,
+      ),
+    );
   }
 
   stop() {
@@ -71,6 +99,14 @@ class Section {
 
 function threadRow(thread, context) {
   const project = context.me.projects.length > 1 && context.me.projects.find((each) => each.id === thread.project_id)?.name;
-  return el('li', { data: { id: thread.id } }, el('button', { type: 'button', class: 'row plain', on: { click: () => context.go(thread.id) } },
-    el('span', { class: 'row-title' }, thread.title), el('span', { class: 'facts' }, project && el('span', {}, project), moment(thread.updated_at))));
+  return el(
+    'li',
+    { data: { id: thread.id } },
+    el(
+      'button',
+      { type: 'button', class: 'row plain', on: { click: () => context.go(thread.id) } },
+      el('span', { class: 'row-title' }, thread.title),
+      el('span', { class: 'facts' }, project && el('span', {}, project), moment(thread.updated_at)),
+    ),
+  );
 }

@@ -14,7 +14,13 @@ export class Bell {
   #unsubscribe;
 
   constructor(context) {
-    this.element = el('button', { type: 'button', class: 'bell', 'aria-haspopup': 'dialog', on: { click: () => context.openSheet() } }, icon('bell'), this.#all, this.#mine);
+    this.element = el(
+      'button',
+      { type: 'button', class: 'bell', 'aria-haspopup': 'dialog', on: { click: () => context.openSheet() } },
+      icon('bell'),
+      this.#all,
+      this.#mine,
+    );
     this.#show(context.feed.counts);
     this.#unsubscribe = context.feed.subscribe({ counts: (counts) => this.#show(counts) });
   }
@@ -45,18 +51,38 @@ function modal(how, ...children) {
 export function openSheet(context) {
   const close = iconButton('Close', 'close', { on: { click: () => sheet.close() } });
   const body = el('div', { class: 'sheet-body' });
-  const sheet = modal({ class: 'sheet', 'aria-label': 'Open questions' }, el('header', {}, el('h2', {}, 'Open questions'), close), body);
+  const sheet = modal(
+    { class: 'sheet', 'aria-label': 'Open questions' },
+    el('header', {}, el('h2', {}, 'Open questions'), close),
+    body,
+  );
   const [mine, others] = [el('ul', { class: 'rows' }), el('ul', { class: 'rows' })];
   const section = (title, list) => el('section', {}, el('h3', {}, title), list);
   const unsubscribe = context.lists.questions.subscribe(({ items, error }) => {
     const forMe = (items ?? []).filter((question) => isForMe(question, context));
     const rest = (items ?? []).filter((question) => !forMe.includes(question));
-    refill(mine, forMe.map((question) => questionRow(question, context)));
-    refill(others, rest.map((question) => questionRow(question, context)));
-    fill(body, error && el('p', { class: 'problem', role: 'alert' }, error.message),
+    refill(
+      mine,
+      forMe.map((question) => questionRow(question, context)),
+    );
+    refill(
+      others,
+      rest.map((question) => questionRow(question, context)),
+    );
+    fill(
+      body,
+      error && el('p', { class: 'problem', role: 'alert' }, error.message),
       forMe.length > 0 && section('For you', mine),
       rest.length > 0 && section(forMe.length ? 'For others' : 'Open', others),
-      items?.length === 0 && el('div', { class: 'empty' }, icon('check'), el('p', {}, 'No open questions.'), el('p', { class: 'quiet' }, 'When an agent needs a person, its question appears here.')));
+      items?.length === 0 &&
+        el(
+          'div',
+          { class: 'empty' },
+          icon('check'),
+          el('p', {}, 'No open questions.'),
+          el('p', { class: 'quiet' }, 'When an agent needs a person, its question appears here.'),
+        ),
+    );
   });
   sheet.addEventListener('close', unsubscribe);
 }

@@ -9,7 +9,9 @@ const BARE_LINK = /https?:\/\/[^\s<>"'`]{1,2000}/iy;
 const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/iy;
 const TARGET = new RegExp(
   '\\(\\s{0,9}(?:<([^<>\\n]{0,2000})>|([^\\s()<>]{0,2000}(?:\\([^\\s()]{0,500}\\)[^\\s()]{0,500})?))' +
-    '(?:\\s{1,9}(?:"[^"]{0,500}"|\'[^\']{0,500}\'))?\\s{0,9}\\)', 'y');
+    '(?:\\s{1,9}(?:"[^"]{0,500}"|\'[^\']{0,500}\'))?\\s{0,9}\\)',
+  'y',
+);
 const ENTITY = /&(?:(amp|lt|gt|quot|apos|nbsp)|#(\d{1,7})|#x([0-9a-f]{1,6}));/iy;
 
 /** The nodes of a text. */
@@ -69,16 +71,30 @@ class Inline {
       return true;
     }
     switch (this.#text[this.#at]) {
-      case '\\': return this.#escape();
-      case '`': return this.#code();
-      case '*': case '_': case '~': return this.#delimiter();
-      case '!': case '[': return this.#open();
-      case ']': return this.#close();
-      case '<': return this.#angle();
-      case '&': return this.#entity();
-      case '\n': return this.#newline();
-      case 'h': case 'H': return this.#bare();
-      default: return false;
+      case '\\':
+        return this.#escape();
+      case '`':
+        return this.#code();
+      case '*':
+      case '_':
+      case '~':
+        return this.#delimiter();
+      case '!':
+      case '[':
+        return this.#open();
+      case ']':
+        return this.#close();
+      case '<':
+        return this.#angle();
+      case '&':
+        return this.#entity();
+      case '\n':
+        return this.#newline();
+      case 'h':
+      case 'H':
+        return this.#bare();
+      default:
+        return false;
     }
   }
 
@@ -187,7 +203,11 @@ class Inline {
     const found = this.#match(ENTITY);
     if (!found) return false;
     const code = found[2] ? Number(found[2]) : Number.parseInt(found[3], 16);
-    const known = found[1] ? NAMED[found[1].toLowerCase()] : code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
+    const known = found[1]
+      ? NAMED[found[1].toLowerCase()]
+      : code > 0 && code <= 0x10ffff
+        ? String.fromCodePoint(code)
+        : '\ufffd';
     this.#say(known);
     this.#at += found[0].length;
     return true;

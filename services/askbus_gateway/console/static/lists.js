@@ -17,6 +17,7 @@ export class LiveList {
   #listeners = new Set();
   #reading = false;
   #again = false;
+  #stopped = false;
   #unsubscribe;
 
   constructor(feed, entities, read) {
@@ -31,6 +32,7 @@ export class LiveList {
   }
 
   stop() {
+    this.#stopped = true;
     this.#unsubscribe();
   }
 
@@ -58,7 +60,7 @@ export class LiveList {
     this.#tell();
     setTimeout(() => {
       this.#reading = false;
-      if (this.#again) this.refresh();
+      if (this.#again && !this.#stopped) this.refresh();
     }, PAUSE);
   }
 
@@ -81,19 +83,27 @@ export function makeLists(context) {
   return {
     questions: new LiveList(feed, ['question'], async () => {
       const { questions } = await api.questions({ state: 'open', limit: 200 });
-      const others = questions.filter((question) => question.assignee_id && question.assignee_id !== context.me.principal.user_id);
+      const others = questions.filter(
+        (question) => question.assignee_id && question.assignee_id !== context.me.principal.user_id,
+      );
       await Promise.all(others.map((question) => context.people.know(question.project_id)));
       return [...questions.filter((each) => isForMe(each, context)), ...questions.filter((each) => !isForMe(each, context))];
     }),
     actions: new LiveList(feed, ['action'], async () => (await api.actions({ state: 'pending', limit: 50 })).actions),
     threads: new LiveList(feed, ['thread', 'turn'], async () =>
-      context.me.principal.scopes.includes('chat') ? (await api.threads({ limit: 12 })).threads : []),
+      context.me.principal.scopes.includes('chat') ? (await api.threads({ limit: 12 })).threads : [],
+    ),
   };
 }
 
 function row(id, { kind = 'row', picture, title, facts, onOpen }) {
   const shown = facts.filter(Boolean).map((fact) => el('span', {}, fact));
-  const text = el('span', { class: 'row-text' }, el('span', { class: 'row-title' }, title), el('span', { class: 'facts' }, shown));
+  const text = el(
+    'span',
+    { class: 'row-text' },
+    el('span', { class: 'row-title' }, title),
+    el('span', { class: 'facts' }, shown),
+  );
   return el('li', { data: { id } }, el('button', { type: 'button', class: kind, on: { click: onOpen } }, icon(picture), text));
 }
 
@@ -102,7 +112,7 @@ export function questionRow(question, context) {
   const project = context.me.projects.length > 1 && context.me.projects.find((each) => each.id === question.project_id)?.name;
   const meant = question.assignee_id && question.assignee_id !== context.me.principal.user_id;
   const facts = [
-    question.turn_id ? 'The assistant' : question.asked_with ?? question.asked_by,
+    question.turn_id ? 'The assistant' : (question.asked_with ?? question.asked_by),
     project,
     meant && `for ${context.people.nameOf(question.assignee_id) ?? 'somebody else'}`,
     ['high', 'urgent'].includes(question.priority) && el('span', { class: `priority ${question.priority}` }, question.priority),

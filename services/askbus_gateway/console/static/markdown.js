@@ -1,4 +1,4 @@
-// GitHub-flavoured Markdown → DOM nodes, made with createElement and text nodes only. Safe whatever the text: there is no HTML in it.
+// GitHub-flavoured Markdown to DOM nodes, made with createElement and text nodes alone. Whatever the text: HTML in it stays text.
 
 import { el } from './elements.js';
 import { inline } from './inline.js';
@@ -16,7 +16,7 @@ const DEEPEST = 8;
 /** Characters of a line that may still begin a block; a longer one is prose, and no pattern spends its time on it. */
 const LONGEST = 4000;
 
-/** Markdown that may still grow: only the blocks that changed are made anew, so a stream neither flickers nor loses a selection. */
+/** Markdown that may still grow: only blocks that changed are made anew, so a stream neither flickers nor loses a selection. */
 export class MarkdownView {
   element = el('div', { class: 'prose' });
   #sources = [];
@@ -42,7 +42,9 @@ export function markdown(text, depth = 0) {
 
 /** A text without its signs, in one line: for lists, where there is no room for more. */
 export function plain(text) {
-  return markdown(text.slice(0, LONGEST)).map((node) => node.textContent.trim()).join(' ');
+  return markdown(text.slice(0, LONGEST))
+    .map((node) => node.textContent.trim())
+    .join(' ');
 }
 
 /** The blocks of a text: each with its source, and `render()`, which makes its node. */
@@ -89,7 +91,10 @@ function indented(lines, at) {
   let end = at;
   while (end < lines.length && (INDENTED.test(lines[end]) || lines[end].trim() === '')) end += 1;
   while (lines[end - 1].trim() === '') end -= 1;
-  const code = lines.slice(at, end).map((line) => line.slice(4)).join('\n');
+  const code = lines
+    .slice(at, end)
+    .map((line) => line.slice(4))
+    .join('\n');
   return { kind: 'code', end, render: () => preformatted(code, '') };
 }
 
@@ -111,7 +116,10 @@ function headingNode(level, text) {
 function quote(lines, at, depth) {
   let end = at;
   while (end < lines.length && (QUOTE.test(lines[end]) || (lines[end].trim() !== '' && !startsBlock(lines[end])))) end += 1;
-  const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, '')).join('\n');
+  const inner = lines
+    .slice(at, end)
+    .map((line) => line.replace(QUOTE, ''))
+    .join('\n');
   return { kind: 'quote', end, render: () => el('blockquote', {}, markdown(inner, depth + 1)) };
 }
 
@@ -142,7 +150,12 @@ function list(lines, at, depth) {
     end = more ? item.next : item.end;
   }
   const how = first[3] && first[3] !== '1' ? { start: Number(first[3]) } : {};
-  const render = () => el(first[3] ? 'ol' : 'ul', how, items.map((text) => itemNode(text, loose, depth)));
+  const render = () =>
+    el(
+      first[3] ? 'ol' : 'ul',
+      how,
+      items.map((text) => itemNode(text, loose, depth)),
+    );
   return { kind: 'list', end, render };
 }
 
@@ -176,11 +189,19 @@ function itemNode(text, loose, depth) {
   const children = loose ? nodes : nodes.flatMap((node) => (node.tagName === 'P' ? [...node.childNodes] : [node]));
   if (!task) return el('li', {}, children);
   const done = task[1] !== ' ';
-  return el('li', { class: 'task' }, el('input', { type: 'checkbox', checked: done, disabled: true, 'aria-label': done ? 'done' : 'to do' }), children);
+  return el(
+    'li',
+    { class: 'task' },
+    el('input', { type: 'checkbox', checked: done, disabled: true, 'aria-label': done ? 'done' : 'to do' }),
+    children,
+  );
 }
 
 function cells(line) {
-  const inner = line.trim().replace(/^\|/, '').replace(/(^|[^\\])\|$/, '$1');
+  const inner = line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(^|[^\\])\|$/, '$1');
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
@@ -193,7 +214,11 @@ function isTable(lines, at) {
 function table(lines, at) {
   let end = at + 2;
   while (end < lines.length && lines[end].trim() !== '' && !startsBlock(lines[end])) end += 1;
-  return { kind: 'table', end, render: () => tableNode(cells(lines[at]), cells(lines[at + 1]), lines.slice(at + 2, end).map(cells)) };
+  return {
+    kind: 'table',
+    end,
+    render: () => tableNode(cells(lines[at]), cells(lines[at + 1]), lines.slice(at + 2, end).map(cells)),
+  };
 }
 
 function tableNode(head, delimiters, rows) {
@@ -203,10 +228,34 @@ function tableNode(head, delimiters, rows) {
     return !sign.startsWith(':') && filled.length > 0 && filled.every((cell) => NUMBER.test(cell)) ? 'number' : '';
   });
   const cell = (tag, text, column) => el(tag, { class: alignment[column] || null }, inline(text ?? ''));
-  return el('div', { class: 'table', tabIndex: 0, role: 'region', 'aria-label': 'Table' },
-    el('table', {},
-      el('thead', {}, el('tr', {}, head.map((text, column) => cell('th', text, column)))),
-      el('tbody', {}, rows.map((row) => el('tr', {}, head.map((_, column) => cell('td', row[column], column)))))));
+  return el(
+    'div',
+    { class: 'table', tabIndex: 0, role: 'region', 'aria-label': 'Table' },
+    el(
+      'table',
+      {},
+      el(
+        'thead',
+        {},
+        el(
+          'tr',
+          {},
+          head.map((text, column) => cell('th', text, column)),
+        ),
+      ),
+      el(
+        'tbody',
+        {},
+        rows.map((row) =>
+          el(
+            'tr',
+            {},
+            head.map((_, column) => cell('td', row[column], column)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 function paragraph(lines, at) {
@@ -216,7 +265,11 @@ function paragraph(lines, at) {
     if (isTable(lines, end)) break;
     end += 1;
   }
-  const text = lines.slice(at, end).map((line) => line.trimStart()).join('\n').trimEnd();
+  const text = lines
+    .slice(at, end)
+    .map((line) => line.trimStart())
+    .join('\n')
+    .trimEnd();
   const under = UNDERLINE.exec(lines[end] ?? '');
   if (under) return { kind: 'heading', end: end + 1, render: () => headingNode(under[1] ? 1 : 2, text) };
   return { kind: 'paragraph', end, render: () => el('p', {}, inline(text)) };

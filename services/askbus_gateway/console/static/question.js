@@ -2,15 +2,16 @@
 
 import { AnswerFields, answerShown } from './answer.js';
 import { api } from './api.js';
-import { button, domId, el, fill, icon, Problem } from './elements.js';
+import { CardHeader } from './card.js';
+import { button, domId, el, fill, Problem } from './elements.js';
 import { link, safeAddress } from './inline.js';
 import { MarkdownView } from './markdown.js';
 import { reasonNotToAnswer } from './rights.js';
-import { chip, moment, QUESTION_STATES } from './words.js';
+import { moment, QUESTION_STATES } from './words.js';
 
 /**
- * Shows one question and keeps it as it stands now. `context` is `{me, feed, people}`; `onSettled(question)` is called when
- * this person settled it here; `takesFocus` puts the focus on the first field once it is there. Call `stop` when it is not shown any more.
+ * Shows one question and keeps it as it stands now. `context` is `{me, feed, people}`; `onSettled(question)` is called when this
+ * person settled it here; `takesFocus` puts the focus on the first field once it is there. Call `stop` when it is shown no more.
  */
 export class QuestionCard {
   element = el('article', { class: 'card question', 'aria-busy': 'true' });
@@ -19,7 +20,7 @@ export class QuestionCard {
   #onSettled;
   #takesFocus;
   #unsubscribe;
-  #header = el('header', {}, icon('question'), el('h3', {}, 'Question'));
+  #header = new CardHeader('question', 'Question');
   #text = new MarkdownView();
   #about = el('div', { class: 'about' });
   #notes = el('div', { class: 'notes' });
@@ -36,7 +37,13 @@ export class QuestionCard {
     this.#takesFocus = takesFocus;
     const moved = (change) => change.id === id && this.load();
     this.#unsubscribe = context.feed.subscribe({ init: () => this.load(), upsert: moved, remove: moved });
-    fill(this.element, this.#header, el('div', { class: 'body' }, this.#text.element, this.#about, this.#notes), this.#problem.element, this.#foot);
+    fill(
+      this.element,
+      this.#header.element,
+      el('div', { class: 'body' }, this.#text.element, this.#about, this.#notes),
+      this.#problem.element,
+      this.#foot,
+    );
     this.load();
   }
 
@@ -66,11 +73,22 @@ export class QuestionCard {
     this.element.removeAttribute('aria-busy');
     this.element.dataset.state = question.state;
     const open = question.state === 'open';
-    fill(this.#header, icon('question'), el('h3', {}, question.title ?? 'Question'), el('span', { role: 'status' }, !open && chip(QUESTION_STATES[question.state])));
+    this.#header.show(question.title ?? 'Question', open ? null : QUESTION_STATES[question.state]);
     this.#text.show(question.text);
     fill(this.#about, this.#facts(question));
-    fill(this.#notes, question.notes.map((note) =>
-      el('p', { class: 'note' }, el('strong', {}, this.#who(note.user_id)), ' asked back ', moment(note.at), el('span', { class: 'words' }, note.text))));
+    fill(
+      this.#notes,
+      question.notes.map((note) =>
+        el(
+          'p',
+          { class: 'note' },
+          el('strong', {}, this.#who(note.user_id)),
+          ' asked back ',
+          moment(note.at),
+          el('span', { class: 'words' }, note.text),
+        ),
+      ),
+    );
     if (open && before?.state === 'open') return;
     this.#problem.say(null);
     if (open) this.#offer();
@@ -78,23 +96,33 @@ export class QuestionCard {
   }
 
   #who(id) {
-    return id === this.#context.me.principal.user_id ? 'You' : this.#context.people.nameOf(id) ?? 'Somebody';
+    return id === this.#context.me.principal.user_id ? 'You' : (this.#context.people.nameOf(id) ?? 'Somebody');
   }
 
   #facts(question) {
     const address = question.link && safeAddress(question.link);
     const { projects } = this.#context.me;
     const facts = [
-      question.turn_id ? 'The assistant asks you' : question.asked_with ? `${question.asked_with} (${question.asked_by}) asks` : `${question.asked_by} asks`,
+      question.turn_id
+        ? 'The assistant asks you'
+        : question.asked_with
+          ? `${question.asked_with} (${question.asked_by}) asks`
+          : `${question.asked_by} asks`,
       moment(question.asked_at),
       projects.length > 1 && projects.find((each) => each.id === question.project_id)?.name,
-      question.assignee_id && `for ${question.assignee_id === this.#context.me.principal.user_id ? 'you' : this.#who(question.assignee_id)}`,
-      ['high', 'urgent'].includes(question.priority) && el('span', { class: `priority ${question.priority}` }, question.priority),
+      question.assignee_id &&
+        `for ${question.assignee_id === this.#context.me.principal.user_id ? 'you' : this.#who(question.assignee_id)}`,
+      ['high', 'urgent'].includes(question.priority) &&
+        el('span', { class: `priority ${question.priority}` }, question.priority),
       question.reference,
       address && link(address, 'Open link'),
       question.state === 'open' && moment(question.expires_at, 'expires '),
     ];
-    return el('p', { class: 'facts' }, facts.filter(Boolean).map((fact) => el('span', {}, fact)));
+    return el(
+      'p',
+      { class: 'facts' },
+      facts.filter(Boolean).map((fact) => el('span', {}, fact)),
+    );
   }
 
   #offer() {
@@ -109,7 +137,12 @@ export class QuestionCard {
       const given = fields.read();
       if (given !== null) this.#settle(form, () => api.answer(this.#id, given));
     });
-    fill(this.#foot, form, this.#question.turn_id && el('p', { class: 'quiet' }, 'Or simply write on: your next message takes the place of this question.'));
+    fill(
+      this.#foot,
+      form,
+      this.#question.turn_id &&
+        el('p', { class: 'quiet' }, 'Or simply write on: your next message takes the place of this question.'),
+    );
     this.#forbid(form);
     if (this.#takesFocus) fields.focus();
   }
@@ -171,17 +204,32 @@ export class QuestionCard {
 }
 
 const DECLINE = { verb: 'Decline', label: 'Why not? (optional)', required: false, send: api.decline, settles: true };
-const ASK_BACK = { verb: 'Ask back', label: 'What do you need to know first?', required: true, send: api.askBack, settles: false };
+const ASK_BACK = {
+  verb: 'Ask back',
+  label: 'What do you need to know first?',
+  required: true,
+  send: api.askBack,
+  settles: false,
+};
 
 /** What became of a question. */
 function outcome(question) {
   const who = question.settled_by_name ?? 'Somebody';
   const by = (word) => el('p', { class: 'quiet' }, `${word} by ${who} `, moment(question.settled_at));
   switch (question.state) {
-    case 'answered': return [answerShown(question), by('Answered')];
-    case 'declined': return [question.reason && el('p', { class: 'given' }, question.reason), by('Declined')];
-    case 'expired': return el('p', { class: 'quiet' }, 'Nobody answered in time.');
-    case 'cancelled': return el('p', { class: 'quiet' }, 'Whoever asked does not need the answer any more.');
-    default: return el('p', { class: 'quiet' }, question.turn_id ? 'You wrote on instead of answering.' : 'A newer question took its place.');
+    case 'answered':
+      return [answerShown(question), by('Answered')];
+    case 'declined':
+      return [question.reason && el('p', { class: 'given' }, question.reason), by('Declined')];
+    case 'expired':
+      return el('p', { class: 'quiet' }, 'Nobody answered in time.');
+    case 'cancelled':
+      return el('p', { class: 'quiet' }, 'Whoever asked does not need the answer any more.');
+    default:
+      return el(
+        'p',
+        { class: 'quiet' },
+        question.turn_id ? 'You wrote on instead of answering.' : 'A newer question took its place.',
+      );
   }
 }

@@ -1,4 +1,4 @@
-// Signing in by a link that works once. Its code stands in the fragment, which browsers send to nobody, and leaves the address at once.
+// Signing in by a link that works once. Its code is in the fragment, which browsers send to nobody, and leaves it at once.
 
 import { api } from './api.js';
 import { button, el, fill, Problem } from './elements.js';
@@ -23,10 +23,20 @@ export function signedOut(problem = null) {
     el('h1', {}, 'Sign in to askbus'),
     problem && el('p', { class: 'problem', role: 'alert' }, problem.message),
     el('p', {}, 'There is no password. You sign in with a link that works once.'),
-    el('ul', {},
+    el(
+      'ul',
+      {},
       el('li', {}, 'Ask whoever runs askbus here for a link.'),
-      el('li', {}, 'If that is you: ', el('code', {}, 'askbus admin login-link'), ' makes one for anybody, and the first start prints one for the owner.')),
-    el('p', { class: 'quiet' }, 'Open the link in this browser. It is valid for 15 minutes.'));
+      el(
+        'li',
+        {},
+        'If that is you: ',
+        el('code', {}, 'askbus admin login-link'),
+        ' makes one for anybody, and the first start prints one for the owner.',
+      ),
+    ),
+    el('p', { class: 'quiet' }, 'Open the link in this browser. It is valid for 15 minutes.'),
+  );
 }
 
 /** Signs in with a code. Resolves to who it is, or throws what the server said. A lost connection may be tried again. */
@@ -45,7 +55,14 @@ export async function signIn(root, code) {
 function pressed(root, error) {
   const problem = new Problem();
   return new Promise((resolve) => {
-    fill(root, alone(el('h1', {}, 'Sign in to askbus'), problem.element, button('Try again', { class: 'primary', on: { click: resolve } })));
+    fill(
+      root,
+      alone(
+        el('h1', {}, 'Sign in to askbus'),
+        problem.element,
+        button('Try again', { class: 'primary', on: { click: resolve } }),
+      ),
+    );
     problem.say(error);
   });
 }
@@ -57,9 +74,18 @@ function pressed(root, error) {
 export function askToSwitch(root, me) {
   return new Promise((resolve) => {
     const answer = (text, how, used) => button(text, { ...how, on: { click: () => resolve(used) } });
-    fill(root, alone(
-      el('h1', {}, `You are signed in as ${me.name}`),
-      el('p', {}, 'This link signs in again, perhaps as somebody else. Use it only if you asked for it.'),
-      el('div', { class: 'buttons' }, answer(`Stay ${me.name}`, { class: 'primary' }, false), answer('Use the link', {}, true))));
+    fill(
+      root,
+      alone(
+        el('h1', {}, `You are signed in as ${me.name}`),
+        el('p', {}, 'This link signs in again, perhaps as somebody else. Use it only if you asked for it.'),
+        el(
+          'div',
+          { class: 'buttons' },
+          answer(`Stay ${me.name}`, { class: 'primary' }, false),
+          answer('Use the link', {}, true),
+        ),
+      ),
+    );
   });
 }

@@ -1,4 +1,4 @@
-// Server-sent events over fetch: unlike EventSource it comes back after any answer, says why it cannot, and rests on hidden pages.
+// Server-sent events over fetch: unlike EventSource it comes back after any answer, says why not, and rests on hidden pages.
 
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
@@ -132,7 +132,8 @@ export class Stream {
       const headers = { accept: 'text/event-stream', 'x-askbus': '1' };
       if (this.#lastId) headers['last-event-id'] = this.#lastId;
       const response = await fetch(this.#url, { headers, signal: connection.signal, cache: 'no-store' });
-      if (!response.ok) return response.status >= 400 && response.status < 500 && response.status !== 429 ? response.status : null;
+      if (!response.ok)
+        return response.status >= 400 && response.status < 500 && response.status !== 429 ? response.status : null;
       await this.#read(response.body, watch);
     } catch {
       // Cut off, by the network, by the page or by us: whatever was the reason, the loop comes back with the last id.

@@ -8,7 +8,11 @@ import { worked, working } from './words.js';
 
 export const OPEN = new Set(['queued', 'running', 'waiting']);
 
-const CUTS = { stopped: 'Stopped here.', failed: 'It broke off here.', length: 'The answer was longer than the model may write, and ends here.' };
+const CUTS = {
+  stopped: 'Stopped here.',
+  failed: 'It broke off here.',
+  length: 'The answer was longer than the model may write, and ends here.',
+};
 
 /** The text of one model step, and below it the cards that came of it. */
 class Segment {
@@ -65,7 +69,11 @@ export class TurnView {
   /** The message did not arrive; `again` sends it once more. */
   unsent(error, again) {
     this.#activity = '';
-    fill(this.#foot, el('p', { class: 'problem', role: 'alert' }, `Not sent. ${error.message}`), button('Try again', { on: { click: again } }));
+    fill(
+      this.#foot,
+      el('p', { class: 'problem', role: 'alert' }, `Not sent. ${error.message}`),
+      button('Try again', { on: { click: again } }),
+    );
   }
 
   /** What is stored of this turn so far, and the state it is in. */
@@ -88,13 +96,20 @@ export class TurnView {
   /** A piece of the stream (see the gateway's sse/turns.py). `done` is not one of them. */
   take({ event, data }) {
     switch (event) {
-      case 'step': return this.#begin(data);
-      case 'delta': return this.#say(data, (segment) => segment.text + data.text);
-      case 'reset': return data.reason ? this.#restart() : this.#say(data, () => data.text);
-      case 'calls': return this.#call(data);
-      case 'cut': return this.#work('');
-      case 'turn': return this.#move(data);
-      default: return undefined;
+      case 'step':
+        return this.#begin(data);
+      case 'delta':
+        return this.#say(data, (segment) => segment.text + data.text);
+      case 'reset':
+        return data.reason ? this.#restart() : this.#say(data, () => data.text);
+      case 'calls':
+        return this.#call(data);
+      case 'cut':
+        return this.#work('');
+      case 'turn':
+        return this.#move(data);
+      default:
+        return undefined;
     }
   }
 
@@ -129,7 +144,8 @@ export class TurnView {
     for (const id of actions) this.#card(id, ActionCard);
     for (const id of questions) this.#card(id, QuestionCard);
     if (state === 'waiting') this.#work(questions.length ? 'Waiting for your answer' : 'Waiting');
-    else if (state === 'running' && (this.#activity.startsWith('Waiting') || this.#activity === 'Sending')) this.#work('Thinking');
+    else if (state === 'running' && (this.#activity.startsWith('Waiting') || this.#activity === 'Sending'))
+      this.#work('Thinking');
     else if (state === 'queued') this.#work('Waiting for its turn');
   }
 
@@ -140,9 +156,16 @@ export class TurnView {
     const calls = messages.flatMap((message) => message.calls);
     const last = messages.at(-1);
     const cut = turn?.cancel_reason === 'superseded' ? null : CUTS[last.cut];
-    fill(this.#foot,
+    fill(
+      this.#foot,
       this.#ending(turn, cut),
-      el('div', { class: 'meta' }, calls.length > 0 && workDone(calls), last.model && el('span', { class: 'quiet' }, last.model)));
+      el(
+        'div',
+        { class: 'meta' },
+        calls.length > 0 && workDone(calls),
+        last.model && el('span', { class: 'quiet' }, last.model),
+      ),
+    );
     if (this.#activity) announce(turn?.error?.message ?? 'The answer is complete.');
     this.#activity = '';
   }
@@ -159,7 +182,9 @@ export class TurnView {
   #segment(step) {
     if (!this.#segments.has(step)) {
       const made = new Segment(step);
-      const next = [...this.#segments.values()].filter((other) => other.step > step).sort((one, other) => one.step - other.step)[0];
+      const next = [...this.#segments.values()]
+        .filter((other) => other.step > step)
+        .sort((one, other) => one.step - other.step)[0];
       this.#theirs.insertBefore(made.element, next?.element ?? null);
       this.#segments.set(step, made);
     }
@@ -202,5 +227,10 @@ function workDone(calls) {
     return el('li', { class: failed ? 'failed' : null }, worked(call.name), how);
   });
   const failures = calls.filter((call) => call.state === 'failed' || call.state === 'unknown').length;
-  return el('details', { class: 'work' }, el('summary', {}, 'Work completed', failures > 0 && ` · ${failures} did not work`), el('ul', {}, lines));
+  return el(
+    'details',
+    { class: 'work' },
+    el('summary', {}, 'Work completed', failures > 0 && ` · ${failures} did not work`),
+    el('ul', {}, lines),
+  );
 }

@@ -2,7 +2,11 @@
 
 import { el } from './elements.js';
 
-const UNITS = [['day', 86_400], ['hour', 3600], ['minute', 60]];
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const EXACT = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const DATE = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
