@@ -1,10 +1,7 @@
 """How the agent-loop is put together: commands, the facts that move turns, the model, the sweep, the relay."""
 
 from collections.abc import Sequence
-from uuid import UUID
 
-from askbus.actions import reads as actions
-from askbus.actions.notes import ActionNote
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
 from askbus.bus.publisher import publish_facts
@@ -32,13 +29,10 @@ async def wire(ground: Ground) -> None:
     stops = Stops(ground.nc)
     await stops.listen()
 
-    async def outcomes(thread_id: UUID) -> Sequence[ActionNote]:
-        return await actions.outcomes_of_thread(ground.pool, thread_id)
-
     async def repeat(facts: Sequence[Fact]) -> None:
         await publish_facts(ground.js, facts)
 
-    stepper = Stepper(ground.pool, ground.nc, model, outcomes, ground.settings, holder=ground.holder)
+    stepper = Stepper(ground.pool, ground.nc, model, ground.settings, holder=ground.holder)
     handlers = Handlers(ground.pool, stepper, stops, ground.settings, holder=ground.holder, repeat=repeat)
     ground.answers(CreateThread, handlers.on_create_thread)
     ground.answers(StartTurn, handlers.on_start_turn)

@@ -4,14 +4,16 @@ Facts may arrive late, twice, or in any order; what a turn does next depends on 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
 
 from askbus.access import reads as access
+from askbus.actions import reads as actions
 from askbus.bus.fact import Fact
 from askbus.bus.worker import Later
-from askbus.db.pool import Pool
+from askbus.db.pool import Connection, Pool
 from askbus.runtime import crash
 from askbus.runtime.settings import Settings
 from askbus.runtime.telemetry import traceparent
@@ -21,12 +23,20 @@ from askbus.turns import verbs
 from askbus.turns.model import CancelTurn, Claim, StartTurn, Turn
 from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Nothing, WaitForPerson, decide
 from askbus_agent_loop.pieces import Stops
-from askbus_agent_loop.stepper import Stepper
+from askbus_agent_loop.stepper import ModelCall, Stepper
 from askbus_agent_loop.view import TurnView, load
 
 log = structlog.get_logger()
 
 Repeat = Callable[[Sequence[Fact]], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Held:
+    """Another worker, or another handler of this one, has the step for `seconds` more."""
+
+    holder: UUID | None
+    seconds: float
 
 
 class Handlers:
@@ -91,49 +101,53 @@ class Handlers:
     async def wake(self, turn_id: UUID) -> None:
         """Does whatever the turn's rows ask for, until there is something to wait for. Raises Later where another worker holds it."""
         while True:
-            turn = await load(self.pool, turn_id)
-            if turn is None:
-                return
-            if turn.lease_left > 0:
-                self._leave_to(turn.holder, turn_id, turn.lease_left)
-                return
-            match decide(turn, self.budgets):
-                case CallModel(step):
-                    if not await self._call_model(turn, step):
-                        return
-                case WaitForPerson():
-                    await verbs.wait(self.pool, Claim(turn.id, turn.step, turn.attempt))
-                    crash.point("agent.wait.after_commit")
+            with self.stops.watching(turn_id) as stopped:
+                async with self.pool.acquire() as db:
+                    found = await self._next_step(db, turn_id)
+                if isinstance(found, ModelCall):
+                    if await self.stepper.call_model(found, stopped):
+                        continue
                     return
-                case Fail(code):
-                    await verbs.fail(self.pool, turn.id, code, claim=Claim(turn.id, turn.step, turn.attempt), trace=traceparent())
-                    return
-                case AwaitTools() | Nothing():
-                    return
+            if found is not None:
+                self._leave_to(found, turn_id)
+            return
 
-    async def _call_model(self, turn: TurnView, step: int) -> bool:
-        """One model call; true where the turn has more to do at once."""
-        with self.stops.watching(turn.id) as stopped:
-            crash.point("agent.claim.before_commit")
-            claimed = await verbs.claim(
-                self.pool, turn.id, from_step=turn.step, step=step, holder=self.holder, lease=self.settings.lease
-            )
-            if claimed.claim is not None:
-                crash.point("agent.claim.after_commit")
-                if await access.refreshed(self.pool, turn.principal) is None:
-                    await verbs.fail(self.pool, turn.id, "access_ended", claim=claimed.claim, trace=traceparent())
-                    return False
-                return await self.stepper.call_model(turn, claimed.claim, claimed.active_ms, stopped)
-        if claimed.lease_left > 0:
-            self._leave_to(claimed.holder, turn.id, claimed.lease_left)
-        return False
+    async def _next_step(self, db: Connection, turn_id: UUID) -> ModelCall | Held | None:
+        """Reads the turn, and takes its next step where that is a call of the model; other moves are made here."""
+        turn = await load(db, turn_id)
+        if turn is None:
+            return None
+        if turn.lease_left > 0:
+            return Held(turn.holder, turn.lease_left)
+        match decide(turn, self.budgets):
+            case CallModel(step):
+                return await self._claim(db, turn, step)
+            case WaitForPerson():
+                await verbs.wait(db, Claim(turn.id, turn.step, turn.attempt))
+                crash.point("agent.wait.after_commit")
+            case Fail(code):
+                await verbs.fail(db, turn.id, code, claim=Claim(turn.id, turn.step, turn.attempt), trace=traceparent())
+            case AwaitTools() | Nothing():
+                pass
+        return None
 
-    def _leave_to(self, holder: UUID | None, turn_id: UUID, lease_left: float) -> None:
+    async def _claim(self, db: Connection, turn: TurnView, step: int) -> ModelCall | Held | None:
+        crash.point("agent.claim.before_commit")
+        claimed = await verbs.claim(db, turn.id, from_step=turn.step, step=step, holder=self.holder, lease=self.settings.lease)
+        if claimed.claim is None:
+            return Held(claimed.holder, claimed.lease_left) if claimed.lease_left > 0 else None
+        crash.point("agent.claim.after_commit")
+        if await access.refreshed(db, turn.principal) is None:
+            await verbs.fail(db, turn.id, "access_ended", claim=claimed.claim, trace=traceparent())
+            return None
+        return ModelCall(turn, claimed.claim, claimed.active_ms, await actions.outcomes_of_thread(db, turn.thread_id))
+
+    def _leave_to(self, held: Held, turn_id: UUID) -> None:
         """Somebody has the step. Where that is a call of the model in this process, it began with all that this fact can tell, and its
         own fact is acknowledged only when it ends: nothing is left to do. Raises Later where it is somebody else's.
         """
-        if holder != self.holder or not self.stops.watched(turn_id):
-            raise Later(lease_left + 0.1)
+        if held.holder != self.holder or not self.stops.watched(turn_id):
+            raise Later(held.seconds + 0.1)
 
     async def wake_resting(self) -> None:
         """The sweep: whatever waits for a machine and did not move is woken by a message with a new id, wherever a worker is free."""

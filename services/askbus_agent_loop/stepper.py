@@ -1,8 +1,9 @@
 """One model call of a turn: claimed, streamed, interrupted where it must be, and recorded once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -29,26 +30,46 @@ from askbus_agent_loop.view import TurnView
 log = structlog.get_logger()
 
 _REFUSED = frozenset({Fault.AUTH, Fault.QUOTA, Fault.BAD_REQUEST, Fault.TOO_LONG})
-Outcomes = Callable[[UUID], Awaitable[Sequence[ActionNote]]]
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A claimed step with all that the request is made of: the turn, its active time so far, and what became of its thread's actions."""
+
+    turn: TurnView
+    claim: Claim
+    active_ms: int
+    notes: Sequence[ActionNote]
 
 
 class Stepper:
     """Makes the model calls of one process."""
 
-    def __init__(self, pool: Pool, nc: Connection, model: Model, outcomes: Outcomes, settings: Settings, *, holder: UUID) -> None:
+    def __init__(self, pool: Pool, nc: Connection, model: Model, settings: Settings, *, holder: UUID) -> None:
         self.pool = pool
         self.nc = nc
         self.model = model
-        self.outcomes = outcomes
         self.settings = settings
         self.holder = holder
 
-    async def call_model(self, turn: TurnView, claim: Claim, active_ms: int, stopped: asyncio.Event) -> bool:
+    async def call_model(self, call: ModelCall, stopped: asyncio.Event) -> bool:
         """Does a claimed step. True where the turn has more to do at once; false where it waits for tools, is over, or went to another
-        worker meanwhile.
+        worker meanwhile. Whatever it raises, the step is handed back first: a lease that outlived its worker's failure would make the
+        next deliveries wait for it rather than fail, and the turn would not be given up before its clock ran out.
         """
-        request = build_request(turn, await self.outcomes(turn.thread_id), datetime.now(UTC))
-        left = self.settings.turn_seconds - active_ms / 1000
+        try:
+            return await self._call_model(turn, claim, active_ms, stopped)
+        except BaseException:
+            try:
+                await verbs.release(self.pool, claim, holder=self.holder)
+            except TROUBLE as trouble:
+                log.warning("turn.not_handed_back", turn_id=str(claim.turn_id), error=type(trouble).__name__)
+            raise
+
+    async def _call_model(self, turn: TurnView, claim: Claim, active_ms: int, stopped: asyncio.Event) -> bool:
+        claim = call.claim
+        request = build_request(call.turn, call.notes, datetime.now(UTC))
+        left = self.settings.turn_seconds - call.active_ms / 1000
         async with Pieces(self.nc, claim) as pieces:
             answer = asyncio.create_task(self._ask(request, pieces))
             lost = asyncio.create_task(self._keep(claim))
@@ -61,13 +82,9 @@ class Stepper:
                     return await self._record(claim, pieces, answer, latency)
                 await _end(answer)
                 return await self._interrupted(claim, pieces, late=not (lost.done() or stop.done()))
-            except asyncio.CancelledError:
-                await _end(answer)
-                await verbs.release(self.pool, claim, holder=self.holder)
-                raise
             finally:
-                await _end(lost)
-                await _end(stop)
+                for task in (answer, lost, stop):
+                    await _end(task)
 
     async def _ask(self, request: ModelRequest, pieces: Pieces) -> Completion:
         name = self.settings.model_name

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from askbus.access.model import Principal
 from askbus.db.statements import Executor, Statement
+from askbus.models.model import Cut
 from askbus.tools.model import ToolResult
 from askbus.turns.model import OPEN, TurnState
 
@@ -78,7 +79,7 @@ class Said:
     step: int | None
     role: str
     text: str
-    cut: str | None
+    cut: Cut | None
     provider_data: dict[str, JsonValue] | None
     at: datetime
     calls: tuple[Call, ...]

@@ -28,6 +28,8 @@ def test_a_trace_goes_on_from_what_a_row_or_header_holds(spans: InMemorySpanExpo
     with telemetry.span("second", parent=carried):
         pass
     first, second = spans.get_finished_spans()
+    assert first.context is not None
+    assert second.context is not None
     assert second.parent is not None
     assert second.context.trace_id == first.context.trace_id
     assert second.parent.span_id == first.context.span_id

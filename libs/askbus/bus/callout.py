@@ -66,7 +66,7 @@ class Callout:
     def __init__(self, nc: Connection, seed: str, authenticate: Authenticate) -> None:
         self._nc = nc
         self._key = nkeys.from_seed(seed.encode())
-        self._issuer = str(self._key.public_key.decode())
+        self._issuer = bytes(self._key.public_key).decode()
         self._authenticate = authenticate
         self._subscription: Subscription | None = None
         self._running: set[asyncio.Task[None]] = set()

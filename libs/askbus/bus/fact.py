@@ -28,8 +28,8 @@ class Fact(BaseModel):
     user_id: UUID | None = None
     parent_id: UUID | None = None
     seq: int | None = None
-    traceparent: str | None = Field(None, exclude=True)
-    delivery: int = Field(1, exclude=True)
+    traceparent: str | None = Field(default=None, exclude=True)
+    delivery: int = Field(default=1, exclude=True)
 
     @classmethod
     def of(cls, change: Change) -> Self:

@@ -194,16 +194,19 @@ class Worker:
         """Calls the handler in a span of the fact's trace; while a dependency is down, again and again in this slot."""
         rest, since = 0.1, monotonic()
         while True:
-            outage = failure = None
+            outage: Exception | None = None
+            failure: Exception | None = None
             with telemetry.span(
                 fact.fact, kind=SpanKind.CONSUMER, parent=fact.traceparent, entity_id=str(fact.entity_id)
             ) as span:
                 try:
                     await self._handlers[fact.fact](fact)
-                except self._outages as error:
-                    outage = error
                 except Exception as error:  # noqa: BLE001  # raised below, outside of the span, which would record its words
-                    failure = error
+                    # A ValueError is what was asked, also where its class is a client's for "not now" (asyncpg.DataError).
+                    if isinstance(error, self._outages) and not isinstance(error, ValueError):
+                        outage = error
+                    else:
+                        failure = error
                 if (failed := outage or failure) is not None and not isinstance(failed, Later):
                     span.set_status(StatusCode.ERROR)
                     span.set_attribute("error.type", type(failed).__name__)

@@ -94,12 +94,12 @@ class Relay:
     async def _relay_once(self) -> None:
         if self.cursor is None:
             return
-        async for cursor, changes in changes_after(self.pool, self.cursor, facts=self.facts):
+        reached = self.cursor
+        async for reached, changes in changes_after(self.pool, self.cursor, facts=self.facts):  # noqa: B007  # the last one counts
             if changes:
                 crash.point(f"relay.{self.owner}.before_publish")
                 await self.publish(changes)
                 crash.point(f"relay.{self.owner}.after_publish")
-            reached = cursor
         self.cursor = reached
 
     async def _rest(self, seconds: float) -> None:

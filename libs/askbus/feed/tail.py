@@ -106,11 +106,10 @@ class Tail:
             await self._listened.wait()
             self.started.set()
         self._nudged.clear()
-        pages = changes_after(self.pool, str(self.cursor))
         changes: list[Change] = []
-        async for cursor, page in pages:
+        before = reached = str(self.cursor)
+        async for reached, page in changes_after(self.pool, before):  # noqa: B007  # the last one counts
             changes += page
-            reached = cursor
         snapshot = Snapshot.parse(reached)
         self.cursor = snapshot
         if changes:

@@ -140,9 +140,9 @@ def _relations(
 
 def stem(key: ForeignKey) -> str:
     """What a reference is called: its column without a trailing id; the constraint's name when it has several columns."""
-    if len(key.columns) > 1:
+    if len(key.columns) != 1:
         return key.name
-    column = key.columns[0]
+    [column] = key.columns
     for ending in ("_id", "Id", "ID", "_uuid"):
         if column.endswith(ending) and column != ending:
             return column.removesuffix(ending)

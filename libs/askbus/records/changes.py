@@ -31,7 +31,7 @@ class Operation(Request):
     kind: Change
     collection: str
     record: int | str | dict[str, JsonValue] | None = Field(
-        None, description="For update: the record's primary key, or an object when the key has several fields."
+        default=None, description="For update: the record's primary key, or an object when the key has several fields."
     )
     values: dict[str, JsonValue] = Field(
         min_length=1,

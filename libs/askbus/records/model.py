@@ -78,16 +78,16 @@ class Request(BaseModel):
 class Filter(Request):
     """One condition (`field`, `op`, `value`), or exactly one of `and`, `or`, `not` around other filters."""
 
-    field: str = Field("", description="A field, also through references: customer.name")
+    field: str = Field(default="", description="A field, also through references: customer.name")
     op: Operator = Operator.EQ
     value: JsonValue = Field(
-        None,
+        default=None,
         description="What to compare with: a list for in and not_in, [low, high] (both included) for between, "
         "true or false for is_null. Decimals as strings. contains and starts_with ignore case.",
     )
-    and_: "tuple[Filter, ...]" = Field((), alias="and")
-    or_: "tuple[Filter, ...]" = Field((), alias="or")
-    not_: "Filter | None" = Field(None, alias="not")
+    and_: "tuple[Filter, ...]" = Field(default=(), alias="and")
+    or_: "tuple[Filter, ...]" = Field(default=(), alias="or")
+    not_: "Filter | None" = Field(default=None, alias="not")
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -113,7 +113,7 @@ class Aggregate(Request):
 
     op: AggregateOp
     field: str = ""
-    as_: str = Field("", alias="as", max_length=60, description="Its name in the result; op_field unless given.")
+    as_: str = Field(default="", alias="as", max_length=60, description="Its name in the result; op_field unless given.")
 
     @model_validator(mode="after")
     def _has_field(self) -> Self:
@@ -142,19 +142,20 @@ class QueryPlan(Request):
     """A read of one collection. With `aggregates` or `group_by` the rows are figures, else records."""
 
     collection: str
-    fields: tuple[str, ...] = Field((), max_length=60, description="Fields to return; all own fields unless given.")
-    where: Annotated[tuple[Filter, ...], BeforeValidator(_as_list)] = Field((), description="All of these must hold.")
+    fields: tuple[str, ...] = Field(default=(), max_length=60, description="Fields to return; all own fields unless given.")
+    where: Annotated[tuple[Filter, ...], BeforeValidator(_as_list)] = Field(default=(), description="All of these must hold.")
     order_by: Annotated[tuple[Order, ...], BeforeValidator(_as_list)] = Field(
-        (),
+        default=(),
         max_length=10,
         description="The primary key unless given. For figures: group_by fields or names of aggregates.",
     )
-    limit: int = Field(50, ge=1, le=500)
-    offset: int = Field(0, ge=0, le=1_000_000, description="Rows to skip: next_offset of the previous page.")
-    group_by: tuple[str, ...] = Field((), max_length=10)
-    aggregates: Annotated[tuple[Aggregate, ...], BeforeValidator(_as_list)] = Field((), max_length=20)
+    limit: int = Field(default=50, ge=1, le=500)
+    offset: int = Field(default=0, ge=0, le=1_000_000, description="Rows to skip: next_offset of the previous page.")
+    group_by: tuple[str, ...] = Field(default=(), max_length=10)
+    aggregates: Annotated[tuple[Aggregate, ...], BeforeValidator(_as_list)] = Field(default=(), max_length=20)
     over: Selection | None = Field(
-        None, description="Compute the aggregates over the first records in an order: the combined value of the top three."
+        default=None,
+        description="Compute the aggregates over the first records in an order: the combined value of the top three.",
     )
 
     @model_validator(mode="after")
@@ -212,7 +213,9 @@ class ResolveRequest(Request):
 
     collection: str
     text: str = Field(min_length=1, max_length=500, description="The name as the person wrote it.")
-    fields: tuple[str, ...] = Field((), max_length=5, description="Text fields to look in; the record's name unless given.")
+    fields: tuple[str, ...] = Field(
+        default=(), max_length=5, description="Text fields to look in; the record's name unless given."
+    )
 
 
 class Resolution(StrEnum):

@@ -39,6 +39,7 @@ async def prepare(
     drafts, problems = drafts_of(principal, operations, schema)
     if problems:
         raise refused(problems)
+    prepared: Sequence[PreparedOperation] = ()
     try:
         async with records.reading(principal) as connection:
             checks = [_Check(draft, schema) for draft in drafts]

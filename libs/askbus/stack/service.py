@@ -152,7 +152,7 @@ class ServiceProcess:
             self._spawn()
 
     async def _until_ready(self) -> None:
-        while not await self.refresh():
+        while not await self.refresh():  # noqa: ASYNC110  # another process's readiness has no event here
             await asyncio.sleep(LOOK)
 
 

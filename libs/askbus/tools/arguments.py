@@ -19,7 +19,7 @@ MOST_TOLD = 5
 class DescribeRecords(Request):
     """Which collections to describe."""
 
-    collections: tuple[str, ...] = Field((), max_length=50, description="Their names; all collections unless given.")
+    collections: tuple[str, ...] = Field(default=(), max_length=50, description="Their names; all collections unless given.")
 
 
 class Changes(Request):
@@ -28,7 +28,7 @@ class Changes(Request):
     operations: Annotated[tuple[Operation, ...], Field(min_length=1, max_length=MOST_OPERATIONS)] = Field(
         description="What to change, in the order in which it shall happen: all of it is applied, or nothing."
     )
-    summary: Summary | None = Field(None, description="What this is for, in one sentence for the person who confirms it.")
+    summary: Summary | None = Field(default=None, description="What this is for, in one sentence for the person who confirms it.")
 
 
 def read(spec: ToolSpec, arguments: Mapping[str, JsonValue]) -> BaseModel:
