@@ -41,7 +41,7 @@ class UntoldRequest(_Request):
 
 
 class HeardRequest(_Request):
-    """`heard`: it has heard so many outcomes of this action."""
+    """`heard`: it has heard so many outcomes of this action in all: one, and two once it is undone. Safe to send twice."""
 
     action_id: UUID
     heard: Annotated[int, Field(ge=1)]

@@ -220,7 +220,7 @@ async def wake_undos(db: Executor, *, rested: float, batch: int = 10) -> list[UU
 
 
 async def acknowledge(db: Executor, action_id: UUID, token_id: UUID, heard: int) -> None:
-    """The proposing agent has heard `heard` outcomes of this action."""
+    """The proposing agent has heard `heard` outcomes of this action in all. Safe to say twice."""
     await ACKNOWLEDGE.run(db, id=action_id, token_id=token_id, heard=heard)
 
 
