@@ -14,6 +14,7 @@ pytestmark = pytest.mark.requirement("I5")
     [
         pytest.param({"origin": "https://evil.example", "content-type": "application/json"}, 403, id="a foreign origin"),
         pytest.param({"origin": "null", "content-type": "application/json"}, 403, id="a sandboxed page"),
+        pytest.param({"origin": "http://[", "content-type": "application/json"}, 403, id="an origin that is no URL"),
         pytest.param({"content-type": "text/plain"}, 403, id="a form, which needs no preflight"),
         pytest.param({"content-type": "application/x-www-form-urlencoded"}, 403, id="another form"),
         pytest.param({"content-type": "application/json; charset=utf-8"}, 201, id="a client without a page"),

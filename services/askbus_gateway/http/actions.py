@@ -26,7 +26,17 @@ from askbus.actions.model import (
     WithdrawAction,
 )
 from askbus.db.ids import new_id
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, query, require_person
+from askbus_gateway.http.gate import (
+    Gate,
+    body,
+    command_id,
+    guarded,
+    path_id,
+    present,
+    query,
+    require_person,
+    while_connected,
+)
 from askbus_gateway.sse.waits import Waits
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT)]
@@ -98,25 +108,33 @@ class Actions:
         action_id = key if "idempotency-key" in request.headers else new_id()
         proposal = Proposal.model_validate(said.model_dump(exclude={"wait_seconds"}, exclude_unset=True))
         action = await self.gate.commands.ask(ProposeChanges(command_id=key, by=by, action_id=action_id, proposal=proposal))
-        detail = await self._at_rest(by, action.id, said.wait_seconds)
+        detail = await self._at_rest(request, by, action.id, said.wait_seconds)
         return present(detail, 201 if action.id == action_id else 200)
 
     async def get(self, request: Request) -> Response:
         by = await self.gate.principal(request)
         wanted = query(request, GetQuery)
-        return present(await self._at_rest(by, path_id(request), wanted.wait, longest=None if wanted.full else LONGEST_SHOWN))
+        await body(request, NoBody)
+        longest = None if wanted.full else LONGEST_SHOWN
+        return present(await self._at_rest(request, by, path_id(request), wanted.wait, longest=longest))
 
     async def _at_rest(
-        self, by: Principal, action_id: UUID, seconds: float, *, longest: int | None = LONGEST_SHOWN
+        self, request: Request, by: Principal, action_id: UUID, seconds: float, *, longest: int | None = LONGEST_SHOWN
     ) -> ActionDetail:
-        """The action once nothing more is expected to happen to it, or as it stands after `seconds`."""
-        return await self.waits.until(
-            action_id,
-            lambda: reads.get(self.gate.pool, by, action_id, longest=longest),
-            done=lambda action: action.resting,
-            seconds=seconds,
-            ends=lambda action: action.ends,
+        """The action once nothing more is expected to happen to it, or as it stands after `seconds`. Waiting holds a future and nothing
+        else."""
+        if seconds == 0:
+            return await reads.get(self.gate.pool, by, action_id, longest=longest)
+
+        async def read() -> ActionDetail:
+            action = await reads.get(self.gate.pool, by, action_id, longest=longest)
+            await self.gate.require_live(by)
+            return action
+
+        wait = self.waits.until(
+            action_id, read, done=lambda action: action.resting, seconds=seconds, ends=lambda action: action.ends
         )
+        return await while_connected(request, wait)
 
     async def confirm(self, request: Request) -> Response:
         by = await self.gate.principal(request)

@@ -78,6 +78,12 @@ class Gate:
             raise Unauthenticated("This session or token is unknown, revoked or expired. Sign in again, or make a new token.")
         return found
 
+    async def require_live(self, by: Principal) -> None:
+        """Raises Unauthenticated where the session or token ended while it waited. Asked after reading what it is to be shown, so that
+        nobody sees what happened after their end."""
+        if await reads.refreshed(self.pool, by) is None:
+            raise Unauthenticated("This session or token ended while it waited.")
+
 
 def refuse_foreign_pages(request: Request) -> None:
     """Cross-site request forgery: a page of another origin may make a browser send its cookie, but cannot set these (I5).
@@ -87,11 +93,18 @@ def refuse_foreign_pages(request: Request) -> None:
     if request.method in SAFE_METHODS:
         return
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if origin is not None and not _is_ours(origin, request.headers.get("host")):
         raise PermissionDenied("Requests from pages of another origin are refused.")
     is_json = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
     if not is_json and "x-askbus" not in request.headers:
         raise PermissionDenied("Send the body as application/json, or the header X-Askbus: 1.")
+
+
+def _is_ours(origin: str, host: str | None) -> bool:
+    try:
+        return bool(host) and urlsplit(origin).netloc == host
+    except ValueError:  # no URL, so nobody's page
+        return False
 
 
 async def body(request: Request, model: type[B]) -> B:

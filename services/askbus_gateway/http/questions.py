@@ -8,10 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access import reads as access
 from askbus.access.model import Principal
 from askbus.db.ids import new_id
-from askbus.errors import Unauthenticated
 from askbus.questions import reads
 from askbus.questions.model import (
     LONGEST_WAIT,
@@ -122,9 +120,7 @@ class Questions:
 
         async def read() -> QuestionDetail:
             question = await reads.get(self.gate.pool, by, question_id)
-            # After the question, so that nobody is shown what was said after their session or token had ended.
-            if await access.refreshed(self.gate.pool, by) is None:
-                raise Unauthenticated("This session or token ended while it waited.")
+            await self.gate.require_live(by)
             return question
 
         wait = self.waits.until(
