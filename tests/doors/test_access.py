@@ -192,7 +192,7 @@ def bearer(secret: str) -> dict[str, str]:
 
 @pytest.mark.requirement("I1", "I4")
 async def test_a_token_that_nobody_could_use_well_is_not_made(questions: Composed, company: Company) -> None:
-    """For no scope, an unknown one, somebody else's project, no name, or a time that is past."""
+    """For no scope, an unknown one, somebody else's project, no name, or a time that is past or beyond the calendar."""
     past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     nonsense: list[dict[str, object]] = [
         {"scopes": []},
@@ -205,6 +205,7 @@ async def test_a_token_that_nobody_could_use_well_is_not_made(questions: Compose
         {"name": "a\0b"},
         {"expires_at": past},
         {"expires_at": "2999-01-01T00:00:00"},
+        {"expires_at": "9999-12-31T23:59:59-14:00"},
         {"surprise": 1},
     ]
     async with questions.client(company["mia"]) as browser:

@@ -11,11 +11,10 @@ from starlette.routing import Route
 
 from askbus.access.model import Principal
 from askbus.db.ids import new_id
-from askbus.errors import AskbusError
 from askbus.runtime.health import Receive, Send
 from askbus.turns import reads
 from askbus.turns.model import CancelTurn, ClientMessageId, MessageText, Overlap, StartTurn, Turn
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, refusal
+from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, refusal_of
 from askbus_gateway.sse.turns import TurnStreams
 
 
@@ -99,8 +98,8 @@ class _Start:
             return
         try:
             by, turn = await self.turns.start(request)
-        except AskbusError as error:
-            await _respond(refusal(error), scope, receive, send)
+        except Exception as error:  # noqa: BLE001  # the last resort of this door
+            await _respond(refusal_of(error, request), scope, receive, send)
             return
         await self.turns.streams.serve(scope, receive, send, by, turn.id, after=None)
 
@@ -118,8 +117,8 @@ class _Follow:
             by = await self.turns.gate.principal(request)
             turn_id: UUID = path_id(request)
             await reads.get(self.turns.gate.pool, by, turn_id)
-        except AskbusError as error:
-            await _respond(refusal(error), scope, receive, send)
+        except Exception as error:  # noqa: BLE001  # the last resort of this door
+            await _respond(refusal_of(error, request), scope, receive, send)
             return
         await self.turns.streams.serve(scope, receive, send, by, turn_id, after=after or None)
 
