@@ -1,8 +1,10 @@
 """The command `askbus`, as an operator runs it."""
 
 import asyncio
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -84,9 +86,59 @@ def test_config_masks_secrets_and_says_what_was_set() -> None:
     assert "ASKBUS_DRAIN=10.0\n    default." in result.output or "ASKBUS_DRAIN=10\n    default." in result.output
 
 
-def test_config_says_what_is_missing() -> None:
+def test_config_says_what_is_missing(tmp_path: Path) -> None:
     """One line for each variable, before anything starts."""
-    result = askbus("config", ASKBUS_SECRET="short")
+    result = askbus("config", "--data", str(tmp_path), ASKBUS_SECRET="short")
     assert result.exit_code == 1
     assert "ASKBUS_DATABASE_URL: Field required" in str(result.exception)
     assert "ASKBUS_SECRET: " in str(result.exception)
+
+
+def test_config_knows_what_up_keeps(tmp_path: Path) -> None:
+    """Where `askbus up` ran nothing need be set; what is set counts more."""
+    (tmp_path / "ports.json").write_text('{"postgres": 20001, "nats": 20002, "http": 20003}')
+    (tmp_path / "postgres.password").write_text("planted")
+    (tmp_path / "secret").write_text("planted planted planted planted planted")
+    result = askbus("config", "--data", str(tmp_path), ASKBUS_NATS_URL="nats://elsewhere")
+    assert result.exit_code == 0
+    assert "planted" not in result.output
+    assert f"ASKBUS_DATABASE_URL=postgresql://postgres:••••••••@127.0.0.1:20001/askbus\n    kept in {tmp_path}." in result.output
+    assert "ASKBUS_NATS_URL=nats://elsewhere\n    set." in result.output
+    assert f"ASKBUS_PUBLIC_URL=http://127.0.0.1:20003\n    kept in {tmp_path}." in result.output
+
+
+NOWHERE = "postgresql://somebody:planted@127.0.0.1:1/askbus"
+
+
+@pytest.mark.parametrize(
+    ("command", "environment", "told"),
+    [
+        ("up --data {folder}/file/below", {}, "The data directory cannot be used: "),
+        ("up --data {folder}", {"ASKBUS_SECRET": "short"}, "ASKBUS_SECRET: "),
+        ("up --data {folder}", {"ASKBUS_DRAIN": "soon", "ASKBUS_SLOTS": "0"}, "ASKBUS_DRAIN: "),
+        ("up --data {folder}", {"ASKBUS_DATABASE_URL": NOWHERE, "ASKBUS_NATS_URL": "nats://h"}, "Check ASKBUS_DATABASE_URL"),
+        ("migrate", {"ASKBUS_DATABASE_URL": NOWHERE, "ASKBUS_SECRET": SECRET}, "Check ASKBUS_DATABASE_URL"),
+        ("migrate", {"ASKBUS_DATABASE_URL": "localhost", "ASKBUS_SECRET": SECRET}, "Check ASKBUS_DATABASE_URL"),
+        ("migrate", {"ASKBUS_DATABASE_URL": NOWHERE, "ASKBUS_SECRET": "short"}, "make one with `openssl rand -hex 32`"),
+        ("deploy nats-conf", {"ASKBUS_SECRET": "short"}, "make one with `openssl rand -hex 32`"),
+        ("provision", {"ASKBUS_NATS_URL": "nats://", "ASKBUS_SECRET": SECRET}, "Check ASKBUS_NATS_URL"),
+        ("admin list", {"ASKBUS_DATABASE_URL": "localhost"}, "Check ASKBUS_DATABASE_URL"),
+        ("records prepare localhost", {}, "The ledger could not be made: "),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(tmp_path: Path, command: str, environment: dict[str, str], told: str) -> None:
+    """The operator reads what to change, not a traceback, and no password."""
+    (tmp_path / "file").touch()
+    arguments = command.format(folder=tmp_path).split()
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASKBUS_")}
+    done = subprocess.run(
+        [sys.executable, "-c", "import askbus.cli; askbus.cli.main()", *arguments],
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "planted" not in done.stdout + done.stderr

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askbus.access.model import TOKEN_SCOPES, Role, Scope
-from askbus.cli.deployment import data_option, database_url, public_url
+from askbus.cli.deployment import data_option, database_url, public_url, unreachable
 
 if TYPE_CHECKING:
     from askbus.db.pool import Connection
@@ -33,8 +33,8 @@ def on_the_database(command: Command) -> Callable[..., None]:
 
         try:
             db = await asyncpg.connect(database_url(data), server_settings=SETTINGS, timeout=10)
-        except (OSError, TimeoutError, asyncpg.PostgresError) as error:
-            raise click.ClickException(f"Postgres cannot be reached: {error}") from error
+        except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise click.ClickException(unreachable(error, data)) from error
         try:
             await prepare(db)
             async with db.transaction():

@@ -2,7 +2,7 @@
 
 import click
 
-from askbus.cli.deployment import required
+from askbus.cli.deployment import required_secret
 
 
 @click.group
@@ -18,4 +18,4 @@ def nats_conf() -> None:
     """
     from askbus.bus.accounts import accounts_block
 
-    click.echo(accounts_block(required("ASKBUS_SECRET")))
+    click.echo(accounts_block(required_secret()))

@@ -49,6 +49,26 @@ def _known(variable: str, there: str | None, data: Path) -> str:
     return value
 
 
+def unreachable(error: Exception, data: Path) -> str:
+    """What to tell an operator whose database could not be connected to."""
+    reason = str(error) or "it does not answer"
+    if os.environ.get("ASKBUS_DATABASE_URL"):
+        return f"Postgres cannot be reached: {reason}. Check ASKBUS_DATABASE_URL (postgresql://user:password@host:5432/askbus)."
+    return f"Postgres cannot be reached: {reason}. Is `askbus up` running on {data}?"
+
+
+def required_secret() -> str:
+    """ASKBUS_SECRET. Raises UsageError like `required`, also where it is too short."""
+    from askbus.runtime.secrets import SHORTEST_SECRET
+
+    secret = required("ASKBUS_SECRET")
+    if len(secret) < SHORTEST_SECRET:
+        raise click.UsageError(
+            f"ASKBUS_SECRET has fewer than {SHORTEST_SECRET} characters: make one with `openssl rand -hex 32`."
+        )
+    return secret
+
+
 def required(variable: str) -> str:
     """The value of an environment variable. Raises UsageError that says what it is for."""
     from askbus.runtime.settings import Settings

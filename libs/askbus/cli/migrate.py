@@ -4,7 +4,7 @@ import asyncio
 
 import click
 
-from askbus.cli.deployment import required
+from askbus.cli.deployment import required, required_secret
 
 
 @click.command
@@ -15,7 +15,7 @@ def migrate() -> None:
     """
     from askbus.db.migrate import migrate as run
 
-    applied = asyncio.run(run(required("ASKBUS_DATABASE_URL"), required("ASKBUS_SECRET")))
+    applied = asyncio.run(run(required("ASKBUS_DATABASE_URL"), required_secret()))
     for name in applied:
         click.echo(f"applied {name}")
     if not applied:

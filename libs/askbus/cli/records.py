@@ -25,7 +25,7 @@ def prepare(dsn: str, role: str, schemas: tuple[str, ...]) -> None:
 
     try:
         asyncio.run(prepare_ledger(dsn))
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise click.ClickException(f"The ledger could not be made: {error}") from error
+    except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise click.ClickException(f"The ledger could not be made: {str(error) or 'the database does not answer'}") from error
     click.echo("The ledger is ready. askbus's user needs these rights; leave out what it is not to change:\n")
     click.echo("\n".join(rights_needed(role, schemas)))

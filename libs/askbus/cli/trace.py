@@ -66,7 +66,7 @@ async def _traces_by_row(entity_id: UUID, data: Path) -> set[str]:
 
     try:
         db = await asyncpg.connect(database_url(data), server_settings=SETTINGS, timeout=5)
-    except (click.UsageError, OSError, TimeoutError, asyncpg.PostgresError) as error:
+    except (click.UsageError, OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         click.echo(f"The database was not asked: {error}", err=True)
         return set()
     try:

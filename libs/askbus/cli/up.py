@@ -10,6 +10,7 @@ import click
 
 from askbus.cli.deployment import data_option
 from askbus.cli.first_start import first_owner
+from askbus.stack.process import StackError
 
 if TYPE_CHECKING:
     from askbus.stack.options import Options
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 PREFERRED_HTTP_PORT = 8080
 PORT = click.IntRange(0, 65535)
+MODEL = ("ASKBUS_MODEL_API_KEY", "ASKBUS_MODEL_BASE_URL")
+"""One of the two says that there is a model: a key for the default endpoint, or an endpoint that may need none."""
 
 
 @click.command
@@ -35,16 +38,20 @@ def up(data: Path, http_port: int | None, postgres_port: int | None, nats_port: 
     ASKBUS_NATS_URL name servers to be used instead of the embedded ones, ASKBUS_SECRET a secret instead of the one in the data
     directory. Without --records there is a small sample business to ask about.
     """
+    from askbus.runtime.settings import Settings
     from askbus.stack.options import Options
 
+    database_url = os.environ.get("ASKBUS_DATABASE_URL") or None
+    nats_url = os.environ.get("ASKBUS_NATS_URL") or None
+    Settings.load(database_url=database_url or "embedded", nats_url=nats_url or "embedded")  # names wrong ones before any start
     options = Options(
         data=data,
         http_port=http_port,
         preferred_http_port=PREFERRED_HTTP_PORT if http_port is None else None,
         postgres_port=postgres_port,
         nats_port=nats_port,
-        database_url=os.environ.get("ASKBUS_DATABASE_URL") or None,
-        nats_url=os.environ.get("ASKBUS_NATS_URL") or None,
+        database_url=database_url,
+        nats_url=nats_url,
         records_url=records,
         secret=os.environ.get("ASKBUS_SECRET") or None,
     )
@@ -58,8 +65,11 @@ async def run(options: "Options") -> None:
     from askbus.stack.supervisor import Stack
     from askbus.stack.view import View
 
-    options.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    log_to(options.data / "logs" / "supervisor.log")
+    try:
+        options.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log_to(options.data / "logs" / "supervisor.log")
+    except OSError as error:
+        raise StackError(f"The data directory cannot be used: {error}. Choose another with --data.") from error
     stack = Stack(options)
     view = View(stack, Console(highlight=False))
     life = asyncio.create_task(_live(stack, view))
@@ -107,4 +117,6 @@ async def _live(stack: "Stack", view: "View") -> None:
         link = await first_owner(stack.database_url, stack.http_url)
         if link is not None:
             view.say(f"Sign in within 15 minutes, once: {link}")
+        if not any(os.environ.get(variable) for variable in MODEL):
+            view.say(f"No model is named: questions work, the chat does not. Set {' or '.join(MODEL)} for it.")
         await asyncio.Event().wait()

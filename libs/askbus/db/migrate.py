@@ -35,9 +35,10 @@ async def migrate(database_url: str, secret: str) -> list[str]:
     """Brings the database to this release and returns the names of the migrations that this call applied.
 
     `database_url` is an administrator's (may create roles and schemas); `secret` is the deployment's, from which the services' passwords
-    derive. Raises MigrationRefused for a server older than Postgres 18, or for a database that a newer release has migrated.
+    derive. Raises MigrationRefused where there is no such server or user, for a server older than Postgres 18, and for a database
+    that a newer release has migrated.
     """
-    admin = await asyncpg.connect(database_url, server_settings={**SETTINGS, "application_name": "askbus migrate"}, timeout=10)
+    admin = await _connect(database_url)
     try:
         if admin.get_server_version().major < 18:
             raise MigrationRefused("askbus's own database needs Postgres 18 or newer.")
@@ -47,9 +48,23 @@ async def migrate(database_url: str, secret: str) -> list[str]:
             await grants.provision_roles(admin, passwords)
             applied = await _apply(admin)
             await grants.grant(admin)
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise MigrationRefused(f"The user of ASKBUS_DATABASE_URL has to be an administrator: {error}.") from error
+    else:
         return applied
     finally:
         await admin.close()
+
+
+async def _connect(database_url: str) -> Connection:
+    try:
+        return await asyncpg.connect(database_url, server_settings={**SETTINGS, "application_name": "askbus migrate"}, timeout=10)
+    except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        reason = str(error) or "it does not answer"
+        raise MigrationRefused(
+            f"askbus's own database cannot be reached: {reason}. Check ASKBUS_DATABASE_URL"
+            " (postgresql://user:password@host:5432/askbus), and that the server runs and lets its user in."
+        ) from error
 
 
 async def _apply(admin: Connection) -> list[str]:

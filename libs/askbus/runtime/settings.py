@@ -27,7 +27,9 @@ class Settings(BaseSettings):
     database_url: str = Field(description="askbus's own Postgres 18: postgresql://user:password@host:5432/askbus")
     nats_url: str = Field(description="NATS with JetStream: nats://user:password@host:4222")
     secret: SecretStr | None = Field(
-        None, min_length=32, description="The deployment's secret, at least 32 characters; credentials derive from it."
+        None,
+        min_length=32,
+        description="The deployment's secret, at least 32 characters (openssl rand -hex 32); credentials derive from it.",
     )
     records_url: str | None = Field(None, description="The Postgres database that holds the team's records.")
     records_policy: Annotated[Policy | None, NoDecode, BeforeValidator(_read_json)] = Field(

@@ -19,8 +19,13 @@ class DataDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock = self._take_lock()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = self._take_lock()
+        except OSError as error:
+            raise StackError(
+                f"The data directory {self.path} cannot be used: {error.strerror}. Choose another with --data."
+            ) from error
         self.ports = Ports(self.path / "ports.json")
 
     def _take_lock(self) -> TextIO:

@@ -83,9 +83,7 @@ class Nats:
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         config = self.directory / "nats.conf"
         config.touch(mode=0o600)
-        config.write_text(
-            CONFIG.format(port=self.port, name=self._name, store=self.directory, accounts=self.accounts)
-        )
+        config.write_text(CONFIG.format(port=self.port, name=self._name, store=self.directory, accounts=self.accounts))
         return config
 
     async def _answers(self) -> bool:

@@ -34,8 +34,9 @@ async def prepare(url: str) -> None:
     """Make the ledger in a team's own database, where it is missing. Raises StackError that says what to do where that is not allowed."""
     try:
         await prepare_ledger(url)
-    except (OSError, TimeoutError, asyncpg.PostgresError) as error:
+    except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        reason = str(error) or "it does not answer"
         raise StackError(
-            f"The records' database cannot be prepared for changes: {error}. Check the address given with --records, and run "
+            f"The records' database cannot be prepared for changes: {reason}. Check the address given with --records, and run "
             "`askbus records prepare` with the address of somebody who may create a schema there."
         ) from None

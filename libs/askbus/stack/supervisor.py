@@ -10,9 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import nats.errors
+
 from askbus.bus.accounts import accounts_block
 from askbus.bus.envelope import Service
-from askbus.bus.provision import provision
+from askbus.bus.provision import Drift, provision
 from askbus.db.migrate import migrate
 from askbus.runtime.secrets import callout_seed, service_database_url, service_nats_url
 from askbus.runtime.settings import Settings
@@ -33,6 +35,9 @@ HELD_BACK = frozenset(
     )
 )  # fmt: skip
 """Settings that no service inherits: credentials go to those that need them, ports are each process's own."""
+
+NATS_PATIENCE = 30
+"""Seconds in which NATS has to be ready for its streams: the embedded one is up by then, another's may just be starting."""
 
 READS_RECORDS = (Service.TOOL_RUNNER, Service.ACTION_APPLIER)
 
@@ -185,7 +190,17 @@ class Stack:
     async def _provision(self) -> None:
         """On our own NATS a new release may change what the last one made; on another's that is the operator's decision."""
         url = service_nats_url(self.nats_url, "admin", self.secret)
-        await provision(url, ack_wait=self._seconds("ack_wait"), update=self.options.nats_url is None)
+        try:
+            async with asyncio.timeout(NATS_PATIENCE):
+                await provision(url, ack_wait=self._seconds("ack_wait"), update=self.options.nats_url is None)
+        except Drift as drift:
+            raise StackError(str(drift)) from drift
+        except (TimeoutError, ValueError, nats.errors.Error) as error:
+            reason = str(error) or f"no answer in {NATS_PATIENCE} s"
+            raise StackError(
+                f"NATS cannot be used: {reason}. Check ASKBUS_NATS_URL (nats://host:4222), and that the server runs with JetStream"
+                f" and the accounts of `askbus deploy nats-conf`; {self.data.log('supervisor')} says more."
+            ) from error
 
     def _prepare(self, spec: ServiceSpec) -> ServiceProcess:
         if spec.service is Service.GATEWAY and spec.instance == 1:

@@ -32,11 +32,20 @@ class Row:
 def rows(stack: Stack) -> Iterable[Row]:
     """The servers, then the services."""
     for name, server in reversed(stack.servers.items()):
-        state = State.READY if server.running else State.DOWN
+        state = _state(server.running, stack.phase)
         yield Row(name, state, server.pid if server.running else None, 0, f"127.0.0.1:{server.port}")
     for service in stack.services.values():
         pid = None if service.state in {State.DOWN, State.STOPPED} else service.pid
         yield Row(service.name, service.state, pid, service.restarts, f"127.0.0.1:{service.port}")
+
+
+def _state(running: bool, phase: str) -> State:
+    """A server's: it is down only when it should be up."""
+    if running:
+        return State.READY
+    if phase in {"stopping", "stopped"}:
+        return State.STOPPED
+    return State.DOWN if phase == "ready" else State.STARTING
 
 
 class View:
