@@ -58,15 +58,15 @@ class Stepper:
         next deliveries wait for it rather than fail, and the turn would not be given up before its clock ran out.
         """
         try:
-            return await self._call_model(turn, claim, active_ms, stopped)
+            return await self._call_model(call, stopped)
         except BaseException:
             try:
-                await verbs.release(self.pool, claim, holder=self.holder)
+                await verbs.release(self.pool, call.claim, holder=self.holder)
             except TROUBLE as trouble:
-                log.warning("turn.not_handed_back", turn_id=str(claim.turn_id), error=type(trouble).__name__)
+                log.warning("turn.not_handed_back", turn_id=str(call.claim.turn_id), error=type(trouble).__name__)
             raise
 
-    async def _call_model(self, turn: TurnView, claim: Claim, active_ms: int, stopped: asyncio.Event) -> bool:
+    async def _call_model(self, call: ModelCall, stopped: asyncio.Event) -> bool:
         claim = call.claim
         request = build_request(call.turn, call.notes, datetime.now(UTC))
         left = self.settings.turn_seconds - call.active_ms / 1000

@@ -1,5 +1,6 @@
 """Whole conversations: all six services in one loop, a scripted model, and a team's own database."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import httpx2
@@ -14,6 +15,7 @@ from askbus.testing.people import Company
 from askbus.testing.records import SHOP, TeamDatabase, team_database
 from askbus.testing.servers import Server, TestDatabase
 from askbus.testing.streams import Event, events
+from askbus.testing.waiting import until
 from askbus_action_applier.app import make_app as make_action_applier
 from askbus_agent_loop.app import make_app as make_agent_loop
 from askbus_expiry.app import make_app as make_expiry
@@ -204,6 +206,31 @@ async def test_a_message_instead_of_an_answer_supersedes_the_question(
     assert settled["state"] == "superseded"
     late = await mia.post(f"/v1/questions/{question_id}/answer", json={"answer": "red"})
     assert late.status_code == 409
+
+
+@pytest.mark.requirement("C6", "Q4")
+async def test_an_answer_after_the_turn_was_superseded_loses_before_the_broker_has_settled_it(
+    mia: httpx2.AsyncClient, company: Company, pool: Pool
+) -> None:
+    """The turn's row decides at once: what it asked reads as superseded and takes no answer, whoever settles it when."""
+    turn_id = await say(mia, await thread(mia, company), "ask me something")
+    [question_id] = (await follow(mia, turn_id, "waiting"))[-1].data["questions"]
+    async with pool.acquire() as db, db.transaction():
+        # Holding the question's row keeps the broker from settling it; the answer waits for the row as well.
+        await db.execute("SELECT FROM questions WHERE id = $1 FOR UPDATE", question_id)
+        await pool.execute(
+            "UPDATE turns SET state = 'cancelled', cancel_reason = 'superseded', settled_at = now() WHERE id = $1", turn_id
+        )
+        assert (await mia.get(f"/v1/questions/{question_id}")).json()["state"] == "superseded"
+        late = asyncio.create_task(mia.post(f"/v1/questions/{question_id}/answer", json={"answer": "red"}))
+        await until(lambda: somebody_waits_for_a_lock(pool))
+    refused = await late
+    assert (refused.status_code, refused.json()["details"]["question"]["state"]) == (409, "superseded")
+    assert await pool.fetchval("SELECT answer FROM questions WHERE id = $1", question_id) is None
+
+
+async def somebody_waits_for_a_lock(pool: Pool) -> bool:
+    return bool(await pool.fetchval("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
 
 
 @pytest.mark.requirement("R9", "R18", "R19")

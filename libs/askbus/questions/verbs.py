@@ -206,8 +206,10 @@ def _state(question: Question) -> dict[str, JsonValue]:
 
 
 def _as_it_reads(row: Row) -> Question:
-    """A row of the table itself, `past` its expiry or not, as everybody reads it."""
+    """A row of the table itself as everybody reads it: `past` its expiry, or `ended_as` its turn ended."""
     question = Question.model_validate(row)
+    if question.state is QuestionState.OPEN and row["ended_as"] is not None:
+        return question.model_copy(update={"state": QuestionState(row["ended_as"])})
     if question.state is QuestionState.OPEN and row["past"]:
         return question.model_copy(update={"state": QuestionState.EXPIRED, "settled_at": question.expires_at})
     return question

@@ -57,6 +57,30 @@ CREATE INDEX turns_thread ON turns (thread_id, queued_at);
 COMMENT ON TABLE turns IS 'writer: agent-loop. The work from one user message to the final answer. `step` is the step to do next; a holder works on it until lease_until.';
 COMMENT ON COLUMN turns.principal IS 'Who sent the message; access is read anew at each use.';
 
+-- A turn's row decides about what it asked: from its end on a question of its own is over, also before the broker has settled it.
+CREATE VIEW turn_ends AS
+    SELECT id AS turn_id, settled_at,
+           (CASE WHEN cancel_reason = 'superseded' THEN 'superseded' ELSE 'cancelled' END)::question_state AS question_state
+      FROM turns
+     WHERE state IN ('completed', 'failed', 'cancelled');
+COMMENT ON VIEW turn_ends IS 'Turns that are over, and what that makes of a question of theirs that is still open.';
+
+CREATE OR REPLACE VIEW questions_now AS
+    SELECT q.id, q.workspace_id, q.project_id, q.user_id, q.token_id, q.asker_id, q.turn_id, q.call_id,
+           CASE WHEN q.state <> 'open' THEN q.state
+                WHEN e.turn_id IS NOT NULL THEN e.question_state
+                WHEN q.expires_at <= now() THEN 'expired'
+                ELSE q.state END AS state,
+           q.title, q.text, q.options, q.multiple, q.free_text, q.answer_schema, q.link, q.reference, q.priority, q.assignee_id,
+           q.dedupe_key, q.asked_at, q.expires_at,
+           CASE WHEN q.state <> 'open' THEN q.settled_at
+                WHEN e.turn_id IS NOT NULL THEN e.settled_at
+                WHEN q.expires_at <= now() THEN q.expires_at END AS settled_at,
+           q.settled_by, q.answer, q.reason, q.superseded_by, q.note_count, q.untold
+      FROM questions q
+      LEFT JOIN turn_ends e ON e.turn_id = q.turn_id;
+COMMENT ON VIEW questions_now IS 'Questions as they read now: over with their time, and with the turn that asked, settled by a service or not.';
+
 CREATE TABLE steps (
     turn_id      uuid NOT NULL REFERENCES turns ON DELETE CASCADE,
     number       integer NOT NULL,

@@ -38,7 +38,8 @@ replaced AS (
 audited AS (
     INSERT INTO audit_log (workspace_id, project_id, user_id, via, via_id, event, entity, entity_id)
     SELECT workspace_id, project_id, :user_id, :via, :via_id, 'question.asked', 'question', id FROM asked WHERE id = :id)
-SELECT q.*, q.expires_at <= coalesce(:now, now()) AS past
+SELECT q.*, q.expires_at <= coalesce(:now, now()) AS past,
+       (SELECT e.question_state FROM turn_ends e WHERE e.turn_id = q.turn_id) AS ended_as
   FROM (SELECT * FROM asked UNION ALL SELECT * FROM existing WHERE EXISTS (SELECT FROM allowed)) q
  ORDER BY q.id = :id DESC
  LIMIT 1

@@ -18,6 +18,7 @@ audited AS (
     INSERT INTO audit_log (workspace_id, project_id, user_id, via, via_id, event, entity, entity_id)
     SELECT workspace_id, project_id, :user_id, :via, :via_id, 'question.cancelled', 'question', id FROM moved)
 SELECT q.*, q.expires_at <= coalesce(:now, now()) AS past, EXISTS (SELECT FROM moved) AS moved,
+       (SELECT e.question_state FROM turn_ends e WHERE e.turn_id = q.turn_id) AS ended_as,
        q.state = 'cancelled' AND q.moved_command = :command_id AND q.asker_id = :asker AS repeated,
        EXISTS (SELECT FROM access) AS seen, EXISTS (SELECT FROM access WHERE may_answer) AS may_answer,
        EXISTS (SELECT FROM access WHERE asked) AS asked

@@ -13,11 +13,13 @@ moved AS (
            untold = q.untold + (q.token_id IS NOT NULL AND q.turn_id IS NULL)::int, trace = :trace
       FROM current, access
      WHERE q.id = current.id AND current.state = 'open' AND current.expires_at > coalesce(:now, now()) AND access.may_answer
+       AND NOT EXISTS (SELECT FROM turn_ends e WHERE e.turn_id = current.turn_id)
     RETURNING q.*),
 audited AS (
     INSERT INTO audit_log (workspace_id, project_id, user_id, via, via_id, event, entity, entity_id)
     SELECT workspace_id, project_id, :user_id, :via, :via_id, 'question.declined', 'question', id FROM moved)
 SELECT q.*, q.expires_at <= coalesce(:now, now()) AS past, EXISTS (SELECT FROM moved) AS moved,
+       (SELECT e.question_state FROM turn_ends e WHERE e.turn_id = q.turn_id) AS ended_as,
        q.state = 'declined' AND q.moved_command = :command_id AND q.settled_by = :user_id AS repeated,
        EXISTS (SELECT FROM access) AS seen, EXISTS (SELECT FROM access WHERE may_answer) AS may_answer,
        EXISTS (SELECT FROM access WHERE asked) AS asked
