@@ -24,8 +24,7 @@ TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 async def test_a_fact_reaches_its_handler_and_is_acknowledged(bus: Bus, nc: Connection) -> None:
     """The handler gets ids and states as they were published, and that this is the first delivery."""
     seen, fact = Seen(), answered()
-    worker = Worker(nc, BROKER, handlers(seen), ack_wait=ACK_WAIT)
-    await worker.start()
+    await (worker := Worker(nc, BROKER, handlers(seen), ack_wait=ACK_WAIT)).start()
     await bus.publish(nc, fact)
     assert await seen.count(1) == [fact]
     await bus.settled(nc)
