@@ -193,8 +193,9 @@ async def test_what_an_agent_has_not_heard_stays_untold_until_it_says_so(pool: P
     assert other.token_id is not None
     await verbs.acknowledge(pool, question.id, other.token_id, 2)
     assert len((await reads.untold(pool, agent)).told) == 1
-    await verbs.acknowledge(pool, question.id, agent.token_id, 2)
-    assert (await reads.untold(pool, agent)).told == ()
+    for heard in (2, 1):  # and what comes late, about less, brings nothing back
+        await verbs.acknowledge(pool, question.id, agent.token_id, heard)
+        assert (await reads.untold(pool, agent)).told == ()
 
 
 @pytest.mark.requirement("Q6", "I3")
