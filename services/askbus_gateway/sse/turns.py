@@ -196,10 +196,11 @@ class TurnStreams:
 
     async def _turn(self, principal: Principal, turn_id: UUID) -> TurnDetail:
         """The turn as its user may see it now. Raises NotFound where they may not any more."""
-        now = await access.refreshed(self.pool, principal)
-        if now is None:
-            raise NotFound("This session or token has ended.")
-        return await reads.get(self.pool, now, turn_id)
+        async with self.pool.acquire() as db:
+            now = await access.refreshed(db, principal)
+            if now is None:
+                raise NotFound("This session or token has ended.")
+            return await reads.get(db, now, turn_id)
 
 
 async def _pump(pieces: TurnStream, watcher: Watcher) -> None:
