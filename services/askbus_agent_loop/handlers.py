@@ -10,6 +10,7 @@ from uuid import UUID
 import structlog
 
 from askbus.access import reads as access
+from askbus.access.model import Scope
 from askbus.actions import reads as actions
 from askbus.bus.fact import Fact
 from askbus.bus.worker import Later
@@ -132,15 +133,18 @@ class Handlers:
         return None
 
     async def _claim(self, db: Connection, turn: TurnView, step: int) -> ModelCall | Held | None:
+        """Claims last: what fails before leaves no lease behind that the next delivery would have to wait for."""
+        by = await access.refreshed(db, turn.principal)
+        if by is None or not (turn.visible and by.may(Scope.CHAT)):
+            await verbs.fail(db, turn.id, "access_ended", claim=Claim(turn.id, turn.step, turn.attempt), trace=traceparent())
+            return None
+        notes = await actions.outcomes_of_thread(db, turn.thread_id)
         crash.point("agent.claim.before_commit")
         claimed = await verbs.claim(db, turn.id, from_step=turn.step, step=step, holder=self.holder, lease=self.settings.lease)
         if claimed.claim is None:
             return Held(claimed.holder, claimed.lease_left) if claimed.lease_left > 0 else None
         crash.point("agent.claim.after_commit")
-        if await access.refreshed(db, turn.principal) is None:
-            await verbs.fail(db, turn.id, "access_ended", claim=claimed.claim, trace=traceparent())
-            return None
-        return ModelCall(turn, claimed.claim, claimed.active_ms, await actions.outcomes_of_thread(db, turn.thread_id))
+        return ModelCall(turn, claimed.claim, claimed.active_ms, notes)
 
     def _leave_to(self, held: Held, turn_id: UUID) -> None:
         """Somebody has the step. Where that is a call of the model in this process, it began with all that this fact can tell, and its

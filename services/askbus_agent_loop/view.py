@@ -100,7 +100,7 @@ class Said:
 
 @dataclass(frozen=True)
 class TurnView:
-    """A turn with everything said up to it."""
+    """A turn with everything said up to it. `visible`: whether its user sees its project now."""
 
     id: UUID
     workspace_id: UUID
@@ -115,6 +115,7 @@ class TurnView:
     holder: UUID | None
     lease_left: float
     principal: Principal
+    visible: bool
     trace: str | None
     messages: tuple[Said, ...]
 

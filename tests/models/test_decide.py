@@ -70,6 +70,7 @@ def turn(*steps: tuple[Call, ...], state: TurnState = TurnState.RUNNING, **more:
         holder=None,
         lease_left=0,
         principal=principal,
+        visible=True,
         trace=None,
         messages=tuple(messages),
     )

@@ -126,7 +126,7 @@ ERRORS: dict[str, TurnError] = {
         ),
         TurnError(
             code="access_ended",
-            message="You no longer have access here, so the request was ended.",
+            message="The session or token that asked has ended, or may not ask here any more. Sign in and send it again.",
             who="admin",
         ),
         TurnError(
