@@ -42,6 +42,16 @@ async def test_a_database_of_a_newer_release_is_refused(empty: str) -> None:
         await migrate.migrate(empty, SECRET)
 
 
+async def test_a_migration_that_was_changed_after_it_was_applied_is_refused(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database lacks what the changed file makes: said at once, instead of by every request that needs it."""
+    shipped = migrate.shipped()
+    await migrate.migrate(empty, SECRET)
+    last = list(shipped)[-1]
+    monkeypatch.setattr(migrate, "shipped", lambda: {**shipped, last: shipped[last] + "CREATE TABLE askbus.later (id int);"})
+    with pytest.raises(migrate.MigrationRefused, match=f"whose {last} was not this one's"):
+        await migrate.migrate(empty, SECRET)
+
+
 async def test_a_migration_that_fails_leaves_nothing_behind(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it is one transaction, so it can be tried again."""
     shipped = migrate.shipped()

@@ -1,8 +1,10 @@
 """Migrations: forward-only numbered SQL files, applied under an advisory lock, each once, in one transaction.
 
-Safe to run twice and from two processes at once: the second waits and finds nothing left to do.
+Safe to run twice and from two processes at once: the second waits and finds nothing left to do. What was applied is kept with its
+digest: a file that was changed afterwards is refused, since the database would lack what this release takes to be there.
 """
 
+from hashlib import sha256
 from importlib.resources import files
 
 import asyncpg
@@ -36,7 +38,7 @@ async def migrate(database_url: str, secret: str) -> list[str]:
 
     `database_url` is an administrator's (may create roles and schemas); `secret` is the deployment's, from which the services' passwords
     derive. Raises MigrationRefused where there is no such server or user, for a server older than Postgres 18, and for a database
-    that a newer release has migrated.
+    that a newer release or another build has migrated.
     """
     admin = await _connect(database_url)
     try:
@@ -73,23 +75,33 @@ async def _apply(admin: Connection) -> list[str]:
         CREATE SCHEMA IF NOT EXISTS askbus AUTHORIZATION askbus_owner;
         SET LOCAL ROLE askbus_owner;
         CREATE TABLE IF NOT EXISTS askbus.migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
+        ALTER TABLE askbus.migrations ADD COLUMN IF NOT EXISTS digest text;
         COMMENT ON TABLE askbus.migrations IS 'writer: triggers. Which migrations are in; written by askbus migrate alone.';
         """
     )
     ours = shipped()
-    done = {row["name"] for row in await admin.fetch("SELECT name FROM askbus.migrations")}
-    if unknown := sorted(done - ours.keys()):
+    done = {row["name"]: row["digest"] for row in await admin.fetch("SELECT name, digest FROM askbus.migrations")}
+    if unknown := sorted(done.keys() - ours.keys()):
         raise MigrationRefused(
             f"This database was migrated by a newer release ({unknown[-1]}). Run that release, or a later one."
+        )
+    if changed := sorted(name for name, digest in done.items() if digest not in {None, _digest(ours[name])}):
+        raise MigrationRefused(
+            f"This database was migrated by another build, whose {changed[0]} was not this one's. Run that build, or begin with an"
+            " empty database (with `askbus up`: another --data directory)."
         )
     applied = []
     for name, sql in ours.items():
         if name not in done:
             await admin.execute(sql)
-            await admin.execute("INSERT INTO askbus.migrations (name) VALUES ($1)", name)
+            await admin.execute("INSERT INTO askbus.migrations (name, digest) VALUES ($1, $2)", name, _digest(sql))
             applied.append(name)
     await admin.execute("RESET ROLE")
     return applied
+
+
+def _digest(sql: str) -> str:
+    return sha256(sql.encode()).hexdigest()
 
 
 async def pending(db: Connection) -> list[str]:
