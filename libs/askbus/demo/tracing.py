@@ -22,9 +22,7 @@ async def the_traces_are_whole(ground: Ground, trace_ids: Sequence[str]) -> None
     names = sorted({short(service) for trace in traces for service in trace.services})
     t.holds(set(names) >= AT_WORK, f"every service that had a part is in it: {', '.join(names)}")
     spans = sum(len(trace.spans) for trace in traces)
-    t.holds(
-        [_roots(trace) for trace in traces] == [1] * len(trace_ids), f"all {spans} spans hang below the {len(traces)} requests"
-    )
+    t.holds(all(_whole(trace) for trace in traces), f"all {spans} spans hang below the {len(traces)} requests")
 
 
 async def _complete(file: SpanFile, trace_ids: Sequence[str]) -> Sequence[Trace]:
@@ -34,13 +32,14 @@ async def _complete(file: SpanFile, trace_ids: Sequence[str]) -> Sequence[Trace]
             while True:
                 traces = file.traces_of(trace_ids)
                 names = {short(service) for trace in traces for service in trace.services}
-                if len(traces) == len(trace_ids) and names >= AT_WORK and all(_roots(trace) == 1 for trace in traces):
+                if len(traces) == len(trace_ids) and names >= AT_WORK and all(_whole(trace) for trace in traces):
                     return traces
                 await asyncio.sleep(0.1)
     except TimeoutError:
         raise NotSo(f"the traces {', '.join(trace_ids)} are not complete in {file.path}") from None
 
 
-def _roots(trace: Trace) -> int:
-    """How many spans have no parent here: one, the request itself, where the trace is whole."""
-    return sum(not levels for levels, _ in trace.tree())
+def _whole(trace: Trace) -> bool:
+    """Whether one span alone has no parent here, and that because it has none: the request itself, not one whose parent is missing."""
+    roots = [span for levels, span in trace.tree() if not levels]
+    return len(roots) == 1 and roots[0].parent_id is None
