@@ -105,3 +105,24 @@ async def test_a_turn_stopped_at_its_tools_ends_its_stream_at_once(
     names, moments = zip(*seen, strict=True)
     assert names == ("turn", "end", "turn", "done")
     assert moments[3] - moments[2] < LAST_WORDS
+
+
+@pytest.mark.requirement("C25")
+async def test_a_stream_opened_right_after_the_end_has_the_last_piece_too(
+    gateway: Composed, company: Company, pool: Pool, bus: Connection
+) -> None:
+    """The row is there, the text is stored, and the worker is just about to say that this was all."""
+    turn = await running_turn(pool, company)
+    await tell(bus, turn, ("3.2.1", '{"type":"step"}'), ("3.2.2", '{"type":"delta","text":"Hello."}'))
+    await bus.flush()
+    await pool.execute("UPDATE turns SET state = 'completed', settled_at = now(), step = 4, attempt = 2 WHERE id = $1", turn.id)
+    seen = []
+    async with (
+        gateway.client(company["mia"]) as mia,
+        mia.stream("GET", f"/v1/turns/{turn.id}/events") as response,
+    ):
+        async for event in events(response):
+            seen.append(event.name)
+            if event.name == "delta":
+                await tell(bus, turn, ("3.2.3", '{"type":"end"}'))
+    assert seen == ["step", "delta", "end", "done"]

@@ -133,17 +133,17 @@ class TurnStreams:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _follow(self, out: Stream, watcher: Watcher, principal: Principal, turn_id: UUID, after: str | None) -> None:
+        """The row is read before the stored pieces: of a turn that it calls over, nothing is missing there but the very last."""
         try:
+            turn = await self._turn(principal, turn_id)
             async with TurnStream(self.nc, turn_id, after) as pieces:
                 if not pieces.resumed:
                     out.write(frame("reset", {"reason": "position"}))
-                turn = await self._turn(principal, turn_id)
-                if turn.state not in OPEN:
-                    for piece in pieces.stored:
-                        out.write(_frame_of(piece))
+                if turn.state in OPEN:
+                    out.write(_state(turn))
+                elif not pieces.stored:
                     out.write(frame("done", turn.model_dump(mode="json")))
                     return
-                out.write(_state(turn))
                 pump = asyncio.create_task(_pump(pieces, watcher))
                 try:
                     await self._relay(out, watcher, principal, turn)
