@@ -1,7 +1,9 @@
 """The whole stack, with stand-ins for the services: what the supervisor starts, watches and ends."""
 
+import asyncio
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,12 +12,18 @@ from typing import TypedDict
 import asyncpg
 import psutil
 import pytest
+from nats.errors import Error as NatsError
 
+from askbus.bus.connection import connect
 from askbus.bus.envelope import Service
+from askbus.bus.streams import STREAMS
+from askbus.runtime.secrets import service_nats_url
 from askbus.stack.data import read_embedded
+from askbus.stack.nats import Nats
 from askbus.stack.options import Options, ServiceSpec
 from askbus.stack.process import StackError
 from askbus.stack.supervisor import Stack
+from askbus.testing.waiting import until
 
 pytestmark = pytest.mark.requirement("O1", "O2")
 
@@ -129,6 +137,36 @@ async def test_a_second_stack_on_the_same_data_is_refused(stack: Stack, tmp_path
     """Two servers on one directory would destroy it; the message names the process that holds it."""
     with pytest.raises(StackError, match=rf"Another askbus runs on .*process {os.getpid()}"):
         await Stack(options(tmp_path)).start()
+
+
+async def test_a_nats_that_lost_its_disk_gets_its_streams_again(stack: Stack) -> None:
+    """It dies with its directory, and somebody sits on its port at first: the guard goes on, and the services find their streams."""
+    nats = stack.servers["nats"]
+    assert isinstance(nats, Nats)
+    stack.guard_servers()
+    killed = nats.pid
+    await nats.kill()
+    async with await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", nats.port):
+        shutil.rmtree(stack.data.path / "nats")
+        await until(lambda: _in_vain(nats, killed))
+    await until(lambda: _provisioned(stack, nats), within=30)
+
+
+async def _in_vain(nats: Nats, killed: int) -> bool:
+    return nats.pid != killed and not nats.running
+
+
+async def _provisioned(stack: Stack, nats: Nats) -> bool:
+    try:
+        client = await connect(service_nats_url(nats.url, "admin", stack.secret), "test")
+    except (OSError, NatsError):
+        return False
+    try:
+        return {one.config.name for one in await client.jsm().streams_info()} == {stream.name for stream in STREAMS}
+    except NatsError:
+        return False
+    finally:
+        await client.close()
 
 
 async def test_a_frozen_service_is_not_ready_until_it_thaws(stack: Stack) -> None:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 import nats.errors
+import structlog
 
 from askbus.bus.accounts import accounts_block
 from askbus.bus.envelope import Service
@@ -35,6 +36,8 @@ HELD_BACK = frozenset(
     )
 )  # fmt: skip
 """Settings that no service inherits: credentials go to those that need them, ports are each process's own."""
+
+log = structlog.get_logger()
 
 NATS_PATIENCE = 30
 """Seconds in which NATS has to be ready for its streams: the embedded one is up by then, another's may just be starting."""
@@ -162,7 +165,21 @@ class Stack:
 
     def guard_servers(self) -> None:
         """From now on start Postgres and NATS again when they end by themselves. Not for tests, which do it when they mean it."""
-        self._guards = [asyncio.create_task(_guard(server), name=f"guard {name}") for name, server in self.servers.items()]
+        self._guards = [asyncio.create_task(self._guard(name), name=f"guard {name}") for name in self.servers]
+
+    async def _guard(self, name: str) -> None:
+        """For as long as it takes, whatever is in the way. A NATS that lost its disk gets its streams again: what no message tells any
+        more, the owners' sweeps find."""
+        server = self.servers[name]
+        while True:
+            await server.child.wait()
+            await asyncio.sleep(1)
+            try:
+                await server.start()
+                if server is self._nats:
+                    await self._provision()
+            except (StackError, OSError) as error:
+                log.error("server.not_started", server=name, reason=str(error))  # noqa: TRY400  # the reason is the whole of it
 
     async def _start_servers(self) -> None:
         data, options = self.data, self.options
@@ -238,10 +255,3 @@ class Stack:
         if service in READS_RECORDS and self.records_url is not None:
             env["ASKBUS_RECORDS_URL"] = self.records_url
         return env
-
-
-async def _guard(server: Postgres | Nats) -> None:
-    while True:
-        await server.child.wait()
-        await asyncio.sleep(1)
-        await server.start()
