@@ -28,8 +28,8 @@ from askbus_question_broker.app import make_app as make_broker
 pytestmark = pytest.mark.requirement("Q2")
 
 Running = Callable[..., AbstractAsyncContextManager[Composed]]
-PROMPTLY = 5
-"""Seconds that nobody needs who is woken."""
+PROMPTLY = 20
+"""Seconds within which whoever is woken has answered, on a busy machine; a wait that missed its change would take three times that."""
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ async def test_many_waits_hold_no_connection(
 async def test_an_answer_in_the_moment_of_asking_is_not_missed(gateway: Composed, company: Company, pool: Pool) -> None:
     """Whatever comes first, the wait's own reading or the change."""
     questions = [await open_question(pool, company["mia"].principal, company.north) for _ in range(30)]
-    async with asyncio.timeout(2 * PROMPTLY), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(PROMPTLY), asyncio.TaskGroup() as group:
         calls = []
         for question in questions:
             calls.append(group.create_task(outcome(gateway, company["mia"], question)))
