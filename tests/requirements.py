@@ -70,7 +70,7 @@ REQUIREMENTS: dict[str, str] = {
     "I3": WHOLE,
     "I4": "for what exists: the scopes of data, charts and datasets guard nothing yet",
     "I5": "Origin and content type are checked; there is no list of allowed origins, so CORS is off",
-    "I6": "stranger, viewer, demo user, other project for questions, actions, threads and streams; no table of every route yet",
+    "I6": "every route for dead credentials and strangers; viewer, demo user and other project noun by noun, not by one table",
     "I7": WHOLE,
     "I10": "sign-ins, tokens, questions, decisions and undos, by id; not readable over the API yet",
     "I12": "one MiB and 32 levels at the HTTP door; the bus has its own limit of a message",

@@ -1,0 +1,88 @@
+"""Every route of the gateway, those of tomorrow too: nobody gets anywhere without credentials that work."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+
+import httpx2
+import pytest
+from starlette.routing import BaseRoute, Route
+
+from askbus.bus.envelope import Service
+from askbus.bus.provision import provision
+from askbus.db.pool import Pool
+from askbus.runtime.health import Asgi
+from askbus.testing.composed import Composed, compose
+from askbus.testing.people import Company, give_token
+from askbus.testing.servers import Server, TestDatabase
+from askbus_gateway import app
+from askbus_gateway.http.api import make_api
+
+OPEN = {("POST", "/v1/session")}
+"""What somebody must reach who has no credentials yet: it asks for a code."""
+
+
+@pytest.fixture
+def routes(monkeypatch: pytest.MonkeyPatch) -> list[Route]:
+    """The routes of the gateway that starts next."""
+    found: list[Route] = []
+
+    def kept(given: Sequence[BaseRoute]) -> Asgi:
+        found.extend(route for route in given if isinstance(route, Route) and route.path.startswith("/v1/"))
+        return make_api(given)
+
+    monkeypatch.setattr(app, "make_api", kept)
+    return found
+
+
+@pytest.fixture
+async def gateway(routes: list[Route], database: TestDatabase, nats_server: Server, company: Company) -> AsyncIterator[Composed]:
+    """The gateway alone: no owner is there to refuse anything for it."""
+    await provision(nats_server.url, ack_wait=1)
+    async with compose(database, nats_server.url, [(Service.GATEWAY, app.make_app)]) as running:
+        yield running
+
+
+def calls(routes: list[Route], some_id: object) -> list[tuple[str, str]]:
+    """Each method of each route, with an id where it wants one."""
+    return [
+        (method, re.sub(r"{[^}]+}", str(some_id), route.path))
+        for route in routes
+        for method in sorted((route.methods or set()) - {"HEAD"})
+        if (method, route.path) not in OPEN
+    ]
+
+
+async def answer(client: httpx2.AsyncClient, method: str, path: str) -> httpx2.Response:
+    return await client.request(method, path, **({} if method == "GET" else {"json": {}}))  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("I6", "I1")
+async def test_no_route_answers_without_credentials_that_work(
+    gateway: Composed, routes: list[Route], company: Company, pool: Pool
+) -> None:
+    """Nobody, a made-up token, a revoked one, an expired one, an ended session: 401 and nothing else, whatever the route."""
+    revoked, expired = await give_token(pool, company["owner"]), await give_token(pool, company["owner"])
+    await pool.execute("UPDATE tokens SET state = 'revoked' WHERE id = $1", revoked.id)
+    await pool.execute("UPDATE tokens SET expires_at = now() WHERE id = $1", expired.id)
+    await pool.execute("UPDATE sessions SET expires_at = now() WHERE id = $1", company["owner"].principal.id)
+    assert len(calls(routes, company.north)) > 15
+    for who in (None, revoked, expired, company["owner"]):
+        async with gateway.client(who) as client:
+            for method, path in calls(routes, company.north):
+                response = await answer(client, method, path)
+                assert (response.status_code, response.json()["code"]) == (401, "unauthenticated"), (method, path)
+
+
+@pytest.mark.requirement("I6")
+async def test_no_route_shows_a_stranger_what_is_there(
+    gateway: Composed, routes: list[Route], company: Company, pool: Pool
+) -> None:
+    """Somebody from another workspace, with the ids of this one: as if they were made up, and never an error of ours."""
+    async with gateway.client(company["stranger"]) as stranger:
+        for route in routes:
+            if "{" not in route.path:
+                continue
+            for real, made_up in zip(calls([route], company.north), calls([route], company["mia"].id), strict=True):
+                responses = [await answer(stranger, *call) for call in (real, made_up)]
+                assert len({(response.status_code, response.text) for response in responses}) == 1, real
+                assert responses[0].status_code in {400, 404, 503}, (real, responses[0].text)
