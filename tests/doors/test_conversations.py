@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
+from pydantic import JsonValue
 
 from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
@@ -37,7 +38,7 @@ TOP_TWO = {
     "aggregates": [{"op": "sum", "field": "amount", "as": "together"}],
     "over": {"order_by": [{"field": "amount", "direction": "desc"}], "limit": 2},
 }
-SCRIPT = [
+SCRIPT: list[JsonValue] = [
     {
         "when": "two largest orders",
         "steps": [

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from pydantic import JsonValue
 
 from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
@@ -20,7 +21,7 @@ from askbus_agent_loop.app import make_app as make_agent_loop
 from askbus_gateway.app import make_app as make_gateway
 from askbus_question_broker.app import make_app as make_broker
 
-SCRIPT = [
+SCRIPT: list[JsonValue] = [
     {"when": "hello", "steps": [{"text": "Hello to you. How are things?", "chunks": 6}]},
     {"when": "slowly", "steps": [{"text": "one two three four", "chunks": 4, "hold": "slow", "hold_after": 2}]},
     {"when": "broken", "steps": [{"error_status": 400, "error_message": "secret provider words"}]},

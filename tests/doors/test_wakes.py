@@ -65,7 +65,7 @@ async def test_a_wake_up_for_a_turn_that_this_process_works_on_is_settled_at_onc
     async def only_the_first_is_open() -> bool:
         consumer = await bus.jsm().consumer_info(FACTS, Service.AGENT_LOOP.value)
         assert consumer.delivered is not None
-        return consumer.delivered.consumer_seq == 2 and consumer.num_ack_pending == 1
+        return (consumer.delivered.consumer_seq, consumer.num_ack_pending) == (2, 1)
 
     await until(only_the_first_is_open, within=3)
     await model.release("middle")
