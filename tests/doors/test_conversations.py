@@ -33,7 +33,7 @@ ALL_SIX = [
     (Service.EXPIRY, make_expiry),
 ]
 
-TOP_TWO = {
+TOP_TWO: dict[str, JsonValue] = {
     "collection": "orders",
     "aggregates": [{"op": "sum", "field": "amount", "as": "together"}],
     "over": {"order_by": [{"field": "amount", "direction": "desc"}], "limit": 2},
