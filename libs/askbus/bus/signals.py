@@ -119,6 +119,11 @@ class TurnStream:
             if next_piece.id not in self._overlap:
                 yield next_piece
 
+    def catch_up(self) -> list[Piece]:
+        """The stored pieces, at once; the iteration then begins with the live ones."""
+        stored, self.stored = self.stored, []
+        return stored
+
     async def _receive(self, message: Msg) -> None:
         if self._live.full():
             self._lose()

@@ -62,6 +62,8 @@ class Watcher:
         self._queue.put_nowait(piece)
 
     async def next(self) -> Event:
+        """Gives way first: of a burst too the client is sent what it takes, before it counts as one that does not read."""
+        await asyncio.sleep(0)
         event = await self._queue.get()
         if isinstance(event, Moved):
             self._moved = False
@@ -142,11 +144,15 @@ class TurnStreams:
                 if turn.state in OPEN:
                     out.write(_state(turn))
                 elif not pieces.stored:
-                    out.write(frame("done", turn.model_dump(mode="json")))
+                    out.write_whole(_done(turn))
                     return
+                ended = 0
+                for piece in pieces.catch_up():  # one whole, however long: the client asked for it and is only about to read
+                    ended = _ends(piece) or ended
+                    out.write_whole(_frame_of(piece))
                 pump = asyncio.create_task(_pump(pieces, watcher))
                 try:
-                    await self._relay(out, watcher, principal, turn)
+                    await self._relay(out, watcher, principal, turn, ended)
                 finally:
                     pump.cancel()
                     await asyncio.gather(pump, return_exceptions=True)
@@ -159,9 +165,8 @@ class TurnStreams:
         finally:
             out.end()
 
-    async def _relay(self, out: Stream, watcher: Watcher, principal: Principal, turn: TurnDetail) -> None:
-        """Pieces and states as they come, until the turn is over."""
-        ended = 0
+    async def _relay(self, out: Stream, watcher: Watcher, principal: Principal, turn: TurnDetail, ended: int) -> None:
+        """Pieces and states as they come, until the turn is over. `ended`: the last step that is told to its end."""
         while turn.state in OPEN and not (self._stopping or out.ended):
             event = await watcher.next()
             if event is None:
@@ -178,7 +183,7 @@ class TurnStreams:
         if turn.attempt and ended < _last_model_step(turn):
             await self._last_words(out, watcher, _last_model_step(turn))
             turn = await self._turn(principal, turn.id)
-        out.write(frame("done", turn.model_dump(mode="json")))
+        out.write_whole(_done(turn))
 
     async def _last_words(self, out: Stream, watcher: Watcher, step: int) -> None:
         """The row may be here before the pieces of its last step; and what a stopped worker had said is stored a moment after the
@@ -215,6 +220,10 @@ def _state(turn: TurnDetail) -> bytes:
     """The turn's state by ids; without an id of its own, since it is read anew at each connection."""
     shown = turn.model_dump(mode="json", include={"id", "state", "questions", "actions", "error"})
     return frame("turn", shown)
+
+
+def _done(turn: TurnDetail) -> bytes:
+    return frame("done", turn.model_dump(mode="json"))
 
 
 def _frame_of(piece: Piece) -> bytes:
