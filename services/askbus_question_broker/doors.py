@@ -5,15 +5,14 @@ The token is checked at each call; a body never says who is asking.
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
-from uuid import UUID
 
 from pydantic import BaseModel
 
 from askbus.access import reads as access
-from askbus.access.model import Principal, PrincipalKind, Scope
+from askbus.access.model import Scope
 from askbus.bus.app import TokenId
 from askbus.db.pool import Pool
-from askbus.errors import NotFound, Unauthenticated
+from askbus.errors import NotFound
 from askbus.questions import reads, verbs
 from askbus.questions.agents import AskRequest, Heard, HeardRequest, ListRequest, OneRequest, UntoldRequest
 from askbus.questions.model import AskQuestion, CancelQuestion, Question, QuestionDetail, QuestionPage, Untold
@@ -57,44 +56,37 @@ class Doors:
         }
 
     async def on_ask(self, request: AskRequest, token: TokenId) -> Question:
-        by = await self._principal(token)
+        by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
         command = AskQuestion(command_id=request.question_id, by=by, question_id=request.question_id, ask=request.ask)
         question = await self.handlers.on_ask_question(command)
         self.committed()
         return question
 
     async def on_get(self, request: OneRequest, token: TokenId) -> QuestionDetail:
-        by = await self._principal(token)
+        by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
         question = await reads.get(self.pool, by, request.question_id)
         if question.asker_id != by.id:
             raise NotFound("There is no such question of yours.")
         return question
 
     async def on_list(self, request: ListRequest, token: TokenId) -> QuestionPage:
-        by = await self._principal(token)
+        by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
         page = await reads.list_page(self.pool, by, request.filter.model_copy(update={"mine": True}))
         questions = fitting(page.questions)
         return page if len(questions) == len(page.questions) else QuestionPage(questions=questions, next=questions[-1].id)
 
     async def on_cancel(self, request: OneRequest, token: TokenId) -> Question:
-        by = await self._principal(token)
+        by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
         command = CancelQuestion(command_id=request.question_id, by=by, question_id=request.question_id)
         question = await self.handlers.on_cancel_question(command)
         self.committed()
         return question
 
     async def on_untold(self, request: UntoldRequest, token: TokenId) -> Untold:
-        by = await self._principal(token)
+        by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
         return Untold(told=fitting((await reads.untold(self.pool, by, limit=request.limit)).told))
 
     async def on_heard(self, request: HeardRequest, token: TokenId) -> Heard:
-        by = await self._principal(token)
+        by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
         await verbs.acknowledge(self.pool, request.question_id, by.id, request.heard)
         return Heard(question_id=request.question_id)
-
-    async def _principal(self, token: UUID) -> Principal:
-        by = await access.principal_of_token_id(self.pool, token)
-        if by is None or by.kind is not PrincipalKind.TOKEN:
-            raise Unauthenticated("This token was revoked or has expired.")
-        by.require(Scope.QUESTIONS_ASK)
-        return by

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from askbus.access.credentials import digest
 from askbus.access.model import TOKEN_SCOPES, Principal, PrincipalKind, Role, Scope, scopes_of
 from askbus.db.statements import Executor, Row, Statement
-from askbus.errors import NotFound
+from askbus.errors import NotFound, Unauthenticated
 
 BY_SESSION = Statement("askbus.access", "sql/principal_by_session.sql")
 BY_TOKEN = Statement("askbus.access", "sql/principal_by_token.sql")
@@ -112,6 +112,18 @@ async def principal_of_token_id(db: Executor, token_id: UUID) -> Principal | Non
     """The principal behind an API token's row: what a bus subject names. None where it is revoked or expired."""
     row = await BY_TOKEN_ID.row(db, id=token_id)
     return None if row is None else _token(row)
+
+
+async def agent(db: Executor, token_id: UUID, scope: Scope) -> Principal:
+    """The principal of the agent that a bus subject names, checked at each call.
+
+    Raises Unauthenticated where its token was revoked or has expired, PermissionDenied where it lacks the scope.
+    """
+    found = await principal_of_token_id(db, token_id)
+    if found is None:
+        raise Unauthenticated("This token was revoked or has expired.")
+    found.require(scope)
+    return found
 
 
 @dataclass(frozen=True)
