@@ -39,6 +39,7 @@ class Wire(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         for future in self._awaited.values():
             future.set_exception(ConnectionError(f"the connection ended after: {bytes(self.received[-500:])!r}"))
+            future.exception()  # seen: whoever waits is told, and where nobody does it is not worth a warning
         self._awaited.clear()
 
     def send(self, request: bytes) -> float:

@@ -11,7 +11,14 @@ from pydantic_core import to_json
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 
-SETTINGS = {"search_path": "askbus, pg_catalog", "timezone": "UTC"}
+SETTINGS = {
+    "search_path": "askbus, pg_catalog",
+    "timezone": "UTC",
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+}
+"""Each statement is planned once for a connection's life, with an index for every table: planning costs more than most of them do, and
+a plan that was made while a table was nearly empty must not read all of it when it has grown."""
 
 
 async def prepare(connection: "asyncpg.Connection[asyncpg.Record]") -> None:

@@ -110,7 +110,7 @@ CREATE TABLE messages (
     UNIQUE (thread_id, seq),
     CHECK ((role = 'user') = (step IS NULL))
 );
-CREATE UNIQUE INDEX messages_step ON messages (turn_id, step) WHERE step IS NOT NULL;
+CREATE UNIQUE INDEX messages_step ON messages (turn_id, step);
 CREATE UNIQUE INDEX messages_user ON messages (turn_id) WHERE step IS NULL;
 COMMENT ON TABLE messages IS 'writer: agent-loop. What the user and the model said; results of tools stand in tool_runs.';
 
