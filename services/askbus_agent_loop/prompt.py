@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 from pydantic import JsonValue
@@ -72,6 +73,7 @@ def _record(notes: Sequence[ActionNote]) -> str:
     return RECORD.format(notes="\n".join(note.model_dump_json(include=fields, exclude_none=True) for note in notes))
 
 
+@cache
 def definitions() -> tuple[ToolDefinition, ...]:
     """The tools as the model is told of them."""
     return tuple(ToolDefinition(name=spec.name, description=spec.description, parameters=parameters(spec)) for spec in CATALOGUE)

@@ -222,7 +222,7 @@ async def test_a_crash_between_publishing_and_storing_repeats_without_doubling(
     dead = relay(pool, Publisher(nc))
     row = await HOLD.one(pool, owner=OWNER.value, holder=dead.holder, lease=LEASE, cursor=None)
     dead.cursor = row["cursor"]
-    await dead._relay_once()
+    await dead._relay_once(pool)
     assert len(await stored(nc)) == 1
     next_one = Publisher(nc)
     async with running(relay(pool, next_one)):

@@ -15,7 +15,7 @@ from askbus.bus import faults
 from askbus.bus.envelope import Service
 from askbus.db.outages import TROUBLE
 from askbus.db.pool import Pool
-from askbus.db.statements import Statement
+from askbus.db.statements import Executor, Statement
 from askbus.feed.model import Change
 from askbus.feed.reader import changes_after
 from askbus.runtime import crash
@@ -86,16 +86,17 @@ class Relay:
             return
         self.cursor = row["cursor"]
         renew_at = clock() + self.poll
-        while (left := renew_at - clock()) > 0:
-            self._nudged.clear()
-            await self._relay_once()
-            await self._rest(left)
+        async with self.pool.acquire() as db:
+            while (left := renew_at - clock()) > 0:
+                self._nudged.clear()
+                await self._relay_once(db)
+                await self._rest(left)
 
-    async def _relay_once(self) -> None:
+    async def _relay_once(self, db: Executor) -> None:
         if self.cursor is None:
             return
         reached = self.cursor
-        async for reached, changes in changes_after(self.pool, self.cursor, facts=self.facts):  # noqa: B007  # the last one counts
+        async for reached, changes in changes_after(db, self.cursor, facts=self.facts):  # noqa: B007  # the last one counts
             if changes:
                 crash.point(f"relay.{self.owner}.before_publish")
                 await self.publish(changes)

@@ -13,7 +13,7 @@ import structlog
 
 from askbus.db.outages import TROUBLE
 from askbus.db.pool import SETTINGS, Pool
-from askbus.db.statements import Statement
+from askbus.db.statements import Executor, Statement
 from askbus.feed.model import Change, Snapshot
 from askbus.feed.reader import changes_after
 
@@ -88,27 +88,31 @@ class Tail:
     async def _follow(self) -> None:
         while True:
             try:
-                await self._read()
+                async with self.pool.acquire() as db:
+                    while True:
+                        await self._read(db)
+                        await self._rest()
             except TROUBLE as error:
                 log.warning("feed.read_failed", error=type(error).__name__)
                 await asyncio.sleep(min(self.poll, 0.5))
-                continue
-            try:
-                async with asyncio.timeout(self.poll):
-                    await self._nudged.wait()
-            except TimeoutError:
-                pass
 
-    async def _read(self) -> None:
+    async def _rest(self) -> None:
+        try:
+            async with asyncio.timeout(self.poll):
+                await self._nudged.wait()
+        except TimeoutError:
+            return
+
+    async def _read(self, db: Executor) -> None:
         if self.cursor is None:
-            position = await POSITION.one(self.pool)
+            position = await POSITION.one(db)
             self.cursor = Snapshot.parse(position["cursor"])
             await self._listened.wait()
             self.started.set()
         self._nudged.clear()
         changes: list[Change] = []
         before = reached = str(self.cursor)
-        async for reached, page in changes_after(self.pool, before):  # noqa: B007  # the last one counts
+        async for reached, page in changes_after(db, before):  # noqa: B007  # the last one counts
             changes += page
         snapshot = Snapshot.parse(reached)
         self.cursor = snapshot

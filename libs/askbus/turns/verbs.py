@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from uuid import UUID
 
 import asyncpg
@@ -152,7 +152,7 @@ async def finish_model_step(db: Executor, claim: Claim, done: ModelStep, *, trac
         **_of(claim),
         message_id=new_id(),
         text=done.text,
-        calls=[asdict(call) for call in done.calls],
+        calls=[vars(call) for call in done.calls],
         provider_data=done.provider_data,
         model=done.model,
         cut=done.cut,
