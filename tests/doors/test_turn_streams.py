@@ -2,14 +2,17 @@
 
 from collections.abc import AsyncIterator
 from time import monotonic
+from uuid import uuid4
 
 import pytest
 
+from askbus.actions import verbs as actions
 from askbus.bus.connection import Connection, connect
 from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
 from askbus.bus.signals import Piece, publish_piece
 from askbus.db.pool import Pool
+from askbus.testing.actions import prepared_action, propose_command
 from askbus.testing.composed import Composed, compose
 from askbus.testing.people import Company
 from askbus.testing.servers import Server, TestDatabase
@@ -126,3 +129,23 @@ async def test_a_stream_opened_right_after_the_end_has_the_last_piece_too(
             if event.name == "delta":
                 await tell(bus, turn, ("3.2.3", '{"type":"end"}'))
     assert seen == ["step", "delta", "end", "done"]
+
+
+@pytest.mark.requirement("R9")
+async def test_a_proposal_shows_on_the_stream_while_its_turn_goes_on(gateway: Composed, company: Company, pool: Pool) -> None:
+    """The moment it is made, and before its tool is done."""
+    turn = await running_turn(pool, company)
+    command = propose_command(turn.person.principal, company.north).model_copy(
+        update={"thread_id": turn.thread_id, "turn_id": turn.id, "call_id": uuid4()}
+    )
+    shown = []
+    async with (
+        gateway.client(company["mia"]) as mia,
+        mia.stream("GET", f"/v1/turns/{turn.id}/events") as response,
+    ):
+        async for event in events(response):
+            shown.append(event.data["actions"])
+            if len(shown) == 2:
+                break
+            await actions.propose(pool, command, prepared_action(), trace=None)
+    assert shown == [[], [str(command.action_id)]]

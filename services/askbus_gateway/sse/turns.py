@@ -34,8 +34,8 @@ LAST_WORDS = 1.0
 """Seconds that an ended turn's last piece may take to arrive before the stored answer is read and sent."""
 
 
-SILENT = frozenset({"tool_call"})
-"""Entities that belong to a turn and of which its stream shows nothing."""
+SILENT = frozenset({"tool_call", "tool_run"})
+"""Entities that belong to a turn and of which its stream shows nothing: what a tool asked or proposed is a change of its own."""
 
 
 class Moved:

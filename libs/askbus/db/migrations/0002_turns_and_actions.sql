@@ -278,8 +278,18 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Names the turn that proposed it, so that whoever watches the turn sees the action at once.
+CREATE FUNCTION log_proposal() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, askbus, pg_temp AS $$
+BEGIN
+    INSERT INTO change_log (fact, entity, entity_id, status, workspace_id, project_id, parent_id, trace)
+    VALUES ('action.proposed', 'action', NEW.id, NEW.state::text, NEW.workspace_id, NEW.project_id, NEW.turn_id, NEW.trace);
+    PERFORM pg_notify('askbus', '');
+    RETURN NULL;
+END $$;
+
 CREATE TRIGGER log_proposed AFTER INSERT ON actions
-    FOR EACH ROW EXECUTE FUNCTION log_change('action', 'proposed', '');
+    FOR EACH ROW EXECUTE FUNCTION log_proposal();
 CREATE TRIGGER log_moved AFTER UPDATE ON actions
     FOR EACH ROW WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION log_change('action', '', '');
 CREATE TRIGGER log_requested AFTER INSERT ON undos

@@ -1,9 +1,9 @@
 -- A turn of the user's own, while they see its project, with its last answer, what it still asks, and what it proposed.
 SELECT t.*, m.text AS answer, m.cut, m.model,
        ARRAY(SELECT q.id FROM questions q WHERE q.turn_id = t.id AND q.state = 'open' ORDER BY q.id) AS questions,
-       ARRAY(SELECT r.action_id FROM tool_runs r WHERE r.turn_id = t.id AND r.action_id IS NOT NULL ORDER BY r.id) AS actions
+       ARRAY(SELECT a.id FROM actions a WHERE a.thread_id = t.thread_id AND a.turn_id = t.id ORDER BY a.id) AS actions
   FROM turns t
-  JOIN project_access a ON a.project_id = t.project_id AND a.user_id = t.user_id
+  JOIN project_access p ON p.project_id = t.project_id AND p.user_id = t.user_id
   LEFT JOIN LATERAL (SELECT text, cut, model FROM messages m WHERE m.turn_id = t.id AND m.role = 'assistant' ORDER BY step DESC LIMIT 1) m
          ON true
  WHERE t.id = :id AND t.user_id = :user_id AND t.workspace_id = :workspace_id
