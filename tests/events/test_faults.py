@@ -54,12 +54,18 @@ async def test_a_lost_connection_to_postgres_loses_no_event(lost: str, gateway: 
         await client.next()
         first = await asked(pool, company)
         assert await collected(client, 1) == [first]
-        await pool.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE $1", lost)
+        await pool.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE $1 AND datname = current_database()",
+            lost,
+        )
         missed = [await asked(pool, company) for _ in range(2)]
         assert await collected(client, 2) == missed
 
         async def listens() -> bool:
-            count = await pool.fetchval("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'askbus gateway listen'")
+            count = await pool.fetchval(
+                "SELECT count(*) FROM pg_stat_activity"
+                " WHERE application_name = 'askbus gateway listen' AND datname = current_database()"
+            )
             return bool(count == 1)
 
         await until(listens)
