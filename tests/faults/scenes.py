@@ -147,6 +147,23 @@ async def small_decisions(world: World) -> None:
         assert (await mia.get(f"/v1/actions/{withdrawn['id']}"))["state"] == "withdrawn"
 
 
+async def an_agent_proposes(world: World) -> None:
+    """Over HTTP with its token: one proposal is rejected, and one that nobody decides on expires. It learns both."""
+    operation = {"id": "a", "kind": "update", "collection": "customers", "record": 7, "values": {"note": "from an agent"}}
+    body = {"project_id": str(world.company.north), "operations": [operation]}
+    async with world.robot() as robot, world.browser(world.company["mia"]) as mia:
+        rejected = await robot.post("/v1/actions", body)
+        expired = await robot.post("/v1/actions", {**body, "expires_in": 1})
+        await mia.post(f"/v1/actions/{rejected['id']}/reject", {"reason": "not now"})
+        assert (await robot.get(f"/v1/actions/{rejected['id']}"))["state"] == "rejected"
+
+        async def swept() -> bool:
+            return bool(await world.db.fetchval("SELECT state = 'expired' FROM actions WHERE id = $1", expired["id"]))
+
+        await until(swept, within=UNATTENDED)
+        assert (await robot.get(f"/v1/actions/{expired['id']}"))["state"] == "expired"
+
+
 async def a_turn_is_answered(world: World) -> None:
     """A message, a question back to its user, an answer, a proposal."""
     async with world.browser(world.company["mia"]) as mia:

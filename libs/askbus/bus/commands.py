@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError, create_model
 from askbus.bus.connection import Connection
 from askbus.bus.envelope import Command
 from askbus.errors import AskbusError, ErrorBody, Internal, TimedOut, TooLarge, Unavailable
-from askbus.runtime import telemetry
+from askbus.runtime import crash, telemetry
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -40,6 +40,7 @@ class Commands:
         trace = telemetry.traceparent()
         if not self._nc.is_connected:
             return Unavailable("The message bus is not reachable right now. Try again.")
+        crash.point(f"command.{verb}.before_send")
         try:
             reply = await self._nc.request(
                 command.subject(),
@@ -55,6 +56,7 @@ class Commands:
             return TooLarge(f"{verb} is too large for one message.")
         except nats.errors.Error as error:
             return Unavailable("The message bus is not reachable right now. Try again.", {"reason": type(error).__name__})
+        crash.point(f"command.{verb}.after_reply")
         return _decode(type(command), reply.data)
 
 
