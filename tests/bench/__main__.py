@@ -36,17 +36,13 @@ async def bench(plan: Plan) -> Report:
         one = await measuring.turns(on, plan, 1)
         _say(f"turns, {plan.at_once} at once")
         many = await measuring.turns(on, plan, plan.at_once)
-        others, seconds = on.meter.read().since(start).others, sum(work.seconds for work in (*one.values(), *many.values()))
-        report.machine["meanwhile"] = (
-            f"other work on this machine took about {others / seconds:.1f} of its {os.cpu_count()} cores"
-        )
+        others = on.meter.read().since(start).others
+        report.machine["meanwhile"] = f"other work on this machine took about {others:.1f} of its {os.cpu_count()} cores"
         report.sections["a turn"] = measuring.turn_measures(one, many, plan.at_once)
         memory = on.meter.memory()
         _say("answers to turns that wait")
         report.sections["a turn"] += await measuring.resumed(on, plan)
-        report.sections[f"CPU a turn by process, {plan.at_once} at once"] = measuring.process_measures(
-            one, many, idle, plan.idle, memory
-        )
+        report.sections[f"CPU a turn by process, {plan.at_once} at once"] = measuring.process_measures(one, many, idle, memory)
         _say("events")
         report.sections["an event"] = await measuring.events(on, plan)
     report.machine["took"] = f"{monotonic() - began:.0f} s"

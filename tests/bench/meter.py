@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import monotonic
 
 import psutil
 
@@ -11,15 +12,19 @@ CLIENT = "client"
 
 @dataclass(frozen=True)
 class Reading:
-    """CPU seconds since each process began, and of the whole machine since it began."""
+    """A moment, and the CPU seconds of each process and of the whole machine until then; or the differences of two."""
 
+    at: float
     processes: Mapping[str, float]
     machine: float
 
     def since(self, earlier: "Reading") -> "Reading":
-        return Reading(
-            {name: seconds - earlier.processes[name] for name, seconds in self.processes.items()}, self.machine - earlier.machine
-        )
+        processes = {name: seconds - earlier.processes[name] for name, seconds in self.processes.items()}
+        return Reading(self.at - earlier.at, processes, self.machine - earlier.machine)
+
+    def __add__(self, other: "Reading") -> "Reading":
+        processes = {name: seconds + other.processes[name] for name, seconds in self.processes.items()}
+        return Reading(self.at + other.at, processes, self.machine + other.machine)
 
     def of(self, names: tuple[str, ...]) -> float:
         """The CPU seconds of these together."""
@@ -27,8 +32,8 @@ class Reading:
 
     @property
     def others(self) -> float:
-        """The CPU seconds that this machine spent on what is not measured here."""
-        return max(self.machine - sum(self.processes.values()), 0)
+        """How many cores of this machine were busy with what is not measured here."""
+        return max(self.machine - sum(self.processes.values()), 0) / self.at
 
 
 class Meter:
@@ -41,10 +46,7 @@ class Meter:
     def read(self) -> Reading:
         machine, own = psutil.cpu_times(), psutil.Process().cpu_times()
         processes = {name: sum(_seconds(process) for process in _family(pid)) for name, pid in self.pids.items()}
-        return Reading(
-            {**processes, CLIENT: own.user + own.system},
-            machine.user + machine.system,
-        )
+        return Reading(monotonic(), {**processes, CLIENT: own.user + own.system}, machine.user + machine.system)
 
     def memory(self) -> dict[str, tuple[float, float]]:
         """RSS and PSS in MiB. RSS counts shared pages once for each process of a family, PSS shares them out."""

@@ -5,7 +5,6 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 
 from tests.bench.meter import Meter, Reading
 from tests.bench.wire import DELTA, END, Wire, connect, request_of
@@ -26,7 +25,6 @@ class Turns:
     """What some turns took. `first_tokens` in seconds from sending the message to the first text at the client."""
 
     cpu: Reading
-    seconds: float
     first_tokens: list[float] = field(default_factory=list)
 
     @property
@@ -37,12 +35,12 @@ class Turns:
         """CPU milliseconds a turn of these processes."""
         return 1000 * self.cpu.of(names) / self.count
 
+    @property
+    def per_second(self) -> float:
+        return self.count / self.cpu.at
+
     def __add__(self, other: "Turns") -> "Turns":
-        names = self.cpu.processes.keys()
-        both = Reading(
-            {name: self.cpu.processes[name] + other.cpu.processes[name] for name in names}, self.cpu.machine + other.cpu.machine
-        )
-        return Turns(both, self.seconds + other.seconds, self.first_tokens + other.first_tokens)
+        return Turns(self.cpu + other.cpu, self.first_tokens + other.first_tokens)
 
 
 async def run_turns(meter: Meter, port: int, requests: Sequence[bytes], at_once: int) -> Turns:
@@ -55,12 +53,12 @@ async def run_turns(meter: Meter, port: int, requests: Sequence[bytes], at_once:
         while left:
             first_tokens.append(await _turn(wire, left.popleft()))
 
-    before, began = meter.read(), monotonic()
+    before = meter.read()
     await asyncio.gather(*(client(wire) for wire in wires))
-    took, after = monotonic() - began, meter.read()
+    cpu = meter.read().since(before)
     for wire in wires:
         wire.close()
-    return Turns(after.since(before), took, first_tokens)
+    return Turns(cpu, first_tokens)
 
 
 async def _turn(wire: Wire, request: bytes) -> float:
