@@ -3,9 +3,11 @@
 Facts may arrive late, twice, or in any order; what a turn does next depends on its rows alone.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -50,6 +52,7 @@ class Handlers:
         self.settings = settings
         self.holder = holder
         self.repeat = repeat
+        self._deciding: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self.budgets = Budgets(settings.model_calls_per_turn, int(settings.turn_seconds * 1000))
 
     async def on_create_thread(self, command: CreateThread) -> Thread:
@@ -100,10 +103,14 @@ class Handlers:
             log.error("turn.gave_up", turn_id=str(turn_id), fact=fact.fact)
 
     async def wake(self, turn_id: UUID) -> None:
-        """Does whatever the turn's rows ask for, until there is something to wait for. Raises Later where another worker holds it."""
+        """Does whatever the turn's rows ask for, until there is something to wait for. Raises Later where another worker holds it.
+
+        Two tools that end together wake it twice: here the second looks when the first has taken the step, and not beside it.
+        """
+        deciding = self._deciding.setdefault(turn_id, asyncio.Lock())
         while True:
             with self.stops.watching(turn_id) as stopped:
-                async with self.pool.acquire() as db:
+                async with deciding, self.pool.acquire() as db:
                     found = await self._next_step(db, turn_id)
                 if isinstance(found, ModelCall):
                     if await self.stepper.call_model(found, stopped):
@@ -138,7 +145,7 @@ class Handlers:
         if by is None or not (turn.visible and by.may(Scope.CHAT)):
             await verbs.fail(db, turn.id, "access_ended", claim=Claim(turn.id, turn.step, turn.attempt), trace=traceparent())
             return None
-        notes = await actions.outcomes_of_thread(db, turn.thread_id)
+        notes = await actions.outcomes_of_thread(db, turn.thread_id) if turn.proposed else ()
         crash.point("agent.claim.before_commit")
         claimed = await verbs.claim(db, turn.id, from_step=turn.step, step=step, holder=self.holder, lease=self.settings.lease)
         if claimed.claim is None:

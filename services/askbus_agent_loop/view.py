@@ -100,7 +100,7 @@ class Said:
 
 @dataclass(frozen=True)
 class TurnView:
-    """A turn with everything said up to it. `visible`: whether its user sees its project now."""
+    """A turn with everything said up to it. `visible`: its user sees its project now; `proposed`: its thread has actions."""
 
     id: UUID
     workspace_id: UUID
@@ -116,6 +116,7 @@ class TurnView:
     lease_left: float
     principal: Principal
     visible: bool
+    proposed: bool
     trace: str | None
     messages: tuple[Said, ...]
 

@@ -71,6 +71,7 @@ def turn(*steps: tuple[Call, ...], state: TurnState = TurnState.RUNNING, **more:
         lease_left=0,
         principal=principal,
         visible=True,
+        proposed=False,
         trace=None,
         messages=tuple(messages),
     )
