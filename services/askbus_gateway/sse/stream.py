@@ -139,10 +139,12 @@ class Stream:
         """What to send next; a heartbeat where nothing came for `timeout` seconds; None at the end."""
         if not self._buffer and not self.ended:
             self._more.clear()
+            silence = asyncio.get_running_loop().call_later(timeout, self._more.set)
             try:
-                async with asyncio.timeout(timeout):
-                    await self._more.wait()
-            except TimeoutError:
+                await self._more.wait()
+            finally:
+                silence.cancel()
+            if not self._buffer and not self.ended:
                 return HEARTBEAT
         if not self._buffer:
             return None
