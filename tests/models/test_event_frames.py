@@ -9,7 +9,7 @@ import pytest
 from askbus.access.model import Principal, PrincipalKind, Role, Scope
 from askbus.feed.model import Change, EventId, Snapshot
 from askbus.models.sse import EventStreamParser
-from askbus_gateway.sse.stream import HEARTBEAT, MOST_BUFFERED, Stream, frame
+from askbus_gateway.sse.stream import HEARTBEAT, MOST_BUFFERED, Batch, Stream, frame
 
 CASE = json.loads((Path(__file__).parents[1] / "cases" / "sse" / "S11.json").read_text("utf-8"))
 PROJECT, WORKSPACE = uuid4(), uuid4()
@@ -66,11 +66,11 @@ async def test_what_comes_while_a_client_is_brought_up_to_date_follows_once() ->
     """Batches are kept aside; what its state covers is dropped, the rest is sent in order."""
     client = Client()
     early, late, last = change(1, 10), change(2, 12), change(3, 11)
-    client.stream.offer(Snapshot(11, 11, frozenset()), [early])
-    client.stream.offer(Snapshot(11, 13, frozenset({11})), [late])
+    client.stream.offer(Batch(Snapshot(11, 11, frozenset()), [early]))
+    client.stream.offer(Batch(Snapshot(11, 13, frozenset({11})), [late]))
     assert await client.ids() == []
     client.stream.begin("e", Snapshot(11, 13, frozenset({11, 12})))
-    client.stream.offer(Snapshot(13, 13, frozenset()), [last])
+    client.stream.offer(Batch(Snapshot(13, 13, frozenset()), [last]))
     assert await client.ids() == [str(late.entity_id), str(last.entity_id)]
 
 
@@ -82,9 +82,9 @@ async def test_a_client_that_does_not_read_is_cut_off_at_a_bound() -> None:
     offered = 0
     while not client.cuts:
         offered += 1
-        client.stream.offer(Snapshot(2, 2, frozenset()), [change(n, 1) for n in range(20)])
+        client.stream.offer(Batch(Snapshot(2, 2, frozenset()), [change(n, 1) for n in range(20)]))
         assert offered < 100
-    client.stream.offer(Snapshot(2, 2, frozenset()), [change(1, 1)])
+    client.stream.offer(Batch(Snapshot(2, 2, frozenset()), [change(1, 1)]))
     held = await client.stream.next(0.001)
     assert held is not None
     assert len(held) <= MOST_BUFFERED
@@ -98,7 +98,7 @@ async def test_a_large_state_does_not_cut_its_client_off() -> None:
     client = Client()
     client.stream.write_whole(frame("state", {"entities": ["x" * 100] * 10_000}, "e.1:1:"))
     client.stream.begin("e", Snapshot(1, 1, frozenset()))
-    client.stream.offer(Snapshot(2, 2, frozenset()), [change(1, 1)])
+    client.stream.offer(Batch(Snapshot(2, 2, frozenset()), [change(1, 1)]))
     assert client.cuts == 0
     data = await client.stream.next(0.001)
     assert [event.event for event in client.parser.feed(data or b"")] == ["state", "changes"]
@@ -110,7 +110,7 @@ async def test_the_id_of_a_batch_is_the_readers_position() -> None:
     client = Client()
     client.stream.begin("e", Snapshot(5, 5, frozenset()))
     reached = Snapshot(7, 9, frozenset({7}))
-    client.stream.offer(reached, [change(1, 8)])
+    client.stream.offer(Batch(reached, [change(1, 8)]))
     data = await client.stream.next(0.001)
     assert [event.last_event_id for event in client.parser.feed(data or b"")] == [str(EventId("e", reached))]
 

@@ -15,7 +15,7 @@ from askbus.feed.model import Change, EventId, Snapshot
 from askbus.feed.reader import changes_after
 from askbus.feed.tail import POSITION, Tail
 from askbus_gateway.sse.rules import RULES, followed
-from askbus_gateway.sse.stream import Stream, frame, shown
+from askbus_gateway.sse.stream import Batch, Stream, frame, shown
 from askbus_gateway.sse.waits import Waits
 
 log = structlog.get_logger()
@@ -74,8 +74,9 @@ class Hub:
                 await self._offer(workspace_id, snapshot, news)
 
     async def _offer(self, workspace_id: UUID, snapshot: Snapshot, news: Sequence[Change]) -> None:
+        batch = Batch(snapshot, news)
         for count, stream in enumerate(tuple(self._streams.get(workspace_id, ())), 1):
-            stream.offer(snapshot, news)
+            stream.offer(batch)
             if count % SLICE == 0:
                 await asyncio.sleep(0)
 

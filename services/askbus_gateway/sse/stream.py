@@ -37,6 +37,23 @@ def shown(change: Change) -> dict[str, str | None]:
     }
 
 
+class Batch:
+    """Changes of the feed in order, and the snapshot that covers them. Streams that may see the same share the event's bytes."""
+
+    def __init__(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
+        self.snapshot = snapshot
+        self.changes = changes
+        self._events: dict[tuple[str, tuple[int, ...]], bytes] = {}
+
+    def event(self, epoch: str, news: Sequence[Change]) -> bytes:
+        """The event that tells of `news`, a part of this batch."""
+        key = (epoch, tuple(change.seq for change in news))
+        if key not in self._events:
+            identity = str(EventId(epoch, self.snapshot))
+            self._events[key] = frame("changes", [shown(change) for change in news], identity)
+        return self._events[key]
+
+
 class Stream:
     """The sending side of a connection. The hub offers it every batch of its workspace; the connection's writer takes from it."""
 
@@ -53,7 +70,7 @@ class Stream:
         self.turn = asyncio.Lock()
         """Held while the client is brought up to date, so that an older reading of its rights never overtakes a newer one."""
         self._abort = abort
-        self._aside: list[tuple[Snapshot, Sequence[Change]]] = []
+        self._aside: list[Batch] = []
         self._buffer: deque[bytes] = deque()
         self._buffered = 0
         self._more = asyncio.Event()
@@ -77,14 +94,14 @@ class Stream:
         self.expires_in(None, self.end)
         self._aside.clear()
 
-    def offer(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
-        """A batch of the feed, in order. Changes that the client has already (from a gateway that was ahead) are dropped."""
+    def offer(self, batch: Batch) -> None:
+        """The next of the feed. Changes that the client has already (from a gateway that was ahead) are dropped."""
         if self.seen is None:
-            self._aside.append((snapshot, changes))
+            self._aside.append(batch)
             return
-        news = [shown(change) for change in changes if not self.seen.sees(change.xid) and self.wants(change)]
+        news = [change for change in batch.changes if not self.seen.sees(change.xid) and self.wants(change)]
         if news:
-            self.write(frame("changes", news, str(EventId(self.epoch, snapshot))))
+            self.write(batch.event(self.epoch, news))
 
     def wants(self, change: Change) -> bool:
         return change.entity in self.follows and visible(change, self.viewer)
@@ -93,8 +110,8 @@ class Stream:
         """The client now has everything up to `seen`: what came meanwhile follows."""
         self.epoch, self.seen = epoch, seen
         aside, self._aside = self._aside, []
-        for snapshot, changes in aside:
-            self.offer(snapshot, changes)
+        for batch in aside:
+            self.offer(batch)
 
     def pause(self) -> None:
         """Until `begin` is called again, batches are kept aside: the client is about to get a fresh state."""
