@@ -1,7 +1,6 @@
 """GET /v1/events: the one stream of a user."""
 
 import asyncio
-import random
 from typing import Any
 
 import structlog
@@ -12,18 +11,11 @@ from askbus.errors import InvalidInput
 from askbus.runtime.health import Receive, Send
 from askbus_gateway.http.gate import Gate, refusal_of
 from askbus_gateway.sse.hub import Hub
+from askbus_gateway.sse.response import HEADERS, RETRY, abort_of, end_when_gone, send_all
 from askbus_gateway.sse.rules import RULES
 from askbus_gateway.sse.stream import Stream
 
 log = structlog.get_logger()
-
-HEADERS = [
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-cache, no-transform"),
-    (b"x-accel-buffering", b"no"),
-]
-RETRY = 2000
-"""Milliseconds after which a client that lost its stream comes back."""
 
 
 class Events:
@@ -47,12 +39,12 @@ class Events:
         if scope["method"] == "HEAD":
             await send({"type": "http.response.body", "body": b""})
             return
-        await send({"type": "http.response.body", "body": f"retry: {RETRY}\n\n".encode(), "more_body": True})
+        await send({"type": "http.response.body", "body": RETRY, "more_body": True})
         last_id = request.headers.get("last-event-id") or request.query_params.get("after")
-        await self._serve(Stream(principal, entities, scope.get("askbus.abort", _nothing)), last_id, receive, send)
+        await self._serve(Stream(principal, entities, abort_of(scope)), last_id, receive, send)
 
     async def _serve(self, stream: Stream, last_id: str | None, receive: Receive, send: Send) -> None:
-        gone = asyncio.create_task(_gone(receive, stream))
+        gone = asyncio.create_task(end_when_gone(receive, stream))
         try:
             try:
                 await self.hub.join(stream, last_id)
@@ -60,30 +52,10 @@ class Events:
                 # Ended rather than refused: a browser that is answered with an error does not come back.
                 log.warning("stream.not_joined", error=type(error).__name__)
                 stream.end()
-            await self._send(stream, send)
+            await send_all(stream, send, heartbeat=self.heartbeat, age=self.age)
         finally:
             gone.cancel()
             self.hub.leave(stream)
-
-    async def _send(self, stream: Stream, send: Send) -> None:
-        clock = asyncio.get_running_loop().time
-        closes_at = clock() + self.age * random.uniform(0.9, 1.1)  # noqa: S311  # jitter, no secret
-        while (data := await stream.next(min(self.heartbeat, max(closes_at - clock(), 0.01)))) is not None:
-            await send({"type": "http.response.body", "body": data, "more_body": True})
-            if clock() >= closes_at:
-                stream.end()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _gone(receive: Receive, stream: Stream) -> None:
-    """Ends the stream when its client goes away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    stream.end()
-
-
-def _nothing() -> None:
-    """Without uvicorn's transport (in tests of this endpoint alone) there is no connection to cut."""
 
 
 def _entities(request: Request) -> frozenset[str] | None:

@@ -6,7 +6,6 @@ and worker. What the pieces lose, the stored answer at the end replaces.
 
 import asyncio
 import json
-import random
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -24,8 +23,8 @@ from askbus.feed.model import Change
 from askbus.runtime.health import Receive, Send
 from askbus.turns import reads
 from askbus.turns.model import OPEN, TurnDetail
-from askbus_gateway.sse.events import HEADERS, RETRY, _gone, _nothing
 from askbus_gateway.sse.hub import Hub
+from askbus_gateway.sse.response import HEADERS, RETRY, abort_of, end_when_gone, send_all
 from askbus_gateway.sse.stream import Stream, frame
 
 log = structlog.get_logger()
@@ -102,19 +101,19 @@ class TurnStreams:
     ) -> None:
         """Answers the request with the stream, until the turn's end, the stream's age, or the client's leaving."""
         watcher = Watcher()
-        out = Stream(principal, None, scope.get("askbus.abort", _nothing))
+        out = Stream(principal, None, abort_of(scope))
         keys = (turn_id, principal.id, principal.user_id)
         for key in keys:
             self._watchers[key].add(watcher)
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            out.write(f"retry: {RETRY}\n\n".encode())
+            out.write(RETRY)
             tasks = [
-                asyncio.create_task(_gone(receive, out)),
+                asyncio.create_task(end_when_gone(receive, out)),
                 asyncio.create_task(self._follow(out, watcher, principal, turn_id, after)),
             ]
             try:
-                await self._send(out, send)
+                await send_all(out, send, heartbeat=self.heartbeat, age=self.age)
             finally:
                 for task in tasks:
                     task.cancel()
@@ -124,15 +123,6 @@ class TurnStreams:
                 self._watchers[key].discard(watcher)
                 if not self._watchers[key]:
                     del self._watchers[key]
-
-    async def _send(self, out: Stream, send: Send) -> None:
-        clock = asyncio.get_running_loop().time
-        closes_at = clock() + self.age * random.uniform(0.9, 1.1)  # noqa: S311  # jitter, no secret
-        while (data := await out.next(min(self.heartbeat, max(closes_at - clock(), 0.01)))) is not None:
-            await send({"type": "http.response.body", "body": data, "more_body": True})
-            if clock() >= closes_at:
-                out.end()
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _follow(self, out: Stream, watcher: Watcher, principal: Principal, turn_id: UUID, after: str | None) -> None:
         """The row is read before the stored pieces: of a turn that it calls over, nothing is missing there but the very last."""
