@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from askbus.bus.envelope import Command, Service
 
@@ -154,14 +154,35 @@ MessageText = Annotated[str, StringConstraints(strip_whitespace=True, min_length
 ClientMessageId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
+class Context(BaseModel):
+    """What a front end shows beside the conversation, or remembers of its user: quoted to the model, whatever its shape."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    label: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+    text: Annotated[str, StringConstraints(max_length=8_000)]
+
+
+MOST_CONTEXT = 20
+MOST_ATTACHMENTS = 10
+Instructions = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4_000)]
+
+
 class StartTurn(Command[Turn], owner=Service.AGENT_LOOP):
-    """A message of the user's. The same `client_message_id` sent again finds the first turn (C8)."""
+    """A message of the user's. The same `client_message_id` sent again finds the first turn (C8).
+
+    `attachments` are files of this user's that go with it, `context` is what the front end hands in, and `instructions` what a front
+    end says that the workspace registered (C36).
+    """
 
     turn_id: UUID
     thread_id: UUID
     client_message_id: ClientMessageId
     text: MessageText
     overlap: Overlap = Overlap.ENQUEUE
+    attachments: Annotated[tuple[UUID, ...], Field(max_length=MOST_ATTACHMENTS)] = ()
+    context: Annotated[tuple[Context, ...], Field(max_length=MOST_CONTEXT)] = ()
+    instructions: Instructions | None = None
 
 
 class CancelTurn(Command[Turn], owner=Service.AGENT_LOOP):

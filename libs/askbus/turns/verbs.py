@@ -88,6 +88,9 @@ async def start(db: Executor, command: StartTurn, *, title: str, trace: str | No
         text=command.text,
         title=title,
         overlap=command.overlap.value,
+        attachments=list(command.attachments),
+        context=[item.model_dump(mode="json") for item in command.context],
+        instructions=command.instructions,
         principal=by.model_dump(mode="json"),
         trace=trace,
     )

@@ -1,10 +1,10 @@
 """/v1/threads/{id}/turns and /v1/turns: a message and what becomes of it, as JSON or as the stream itself."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -13,7 +13,17 @@ from askbus.access.model import Principal
 from askbus.db.ids import new_id
 from askbus.runtime.health import Receive, Send
 from askbus.turns import reads
-from askbus.turns.model import CancelTurn, ClientMessageId, MessageText, Overlap, StartTurn, Turn
+from askbus.turns.model import (
+    MOST_ATTACHMENTS,
+    MOST_CONTEXT,
+    CancelTurn,
+    ClientMessageId,
+    Context,
+    MessageText,
+    Overlap,
+    StartTurn,
+    Turn,
+)
 from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, refusal_of
 from askbus_gateway.sse.turns import TurnStreams
 
@@ -26,6 +36,8 @@ class TurnBody(BaseModel):
     text: MessageText
     client_message_id: ClientMessageId | None = None
     overlap: Overlap = Overlap.ENQUEUE
+    attachments: Annotated[tuple[UUID, ...], Field(max_length=MOST_ATTACHMENTS)] = ()
+    context: Annotated[tuple[Context, ...], Field(max_length=MOST_CONTEXT)] = ()
 
 
 class NoBody(BaseModel):
@@ -62,6 +74,8 @@ class Turns:
             client_message_id=said.client_message_id or str(key),
             text=said.text,
             overlap=said.overlap,
+            attachments=said.attachments,
+            context=said.context,
         )
         return by, await self.gate.commands.ask(command)
 

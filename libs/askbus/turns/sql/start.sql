@@ -22,12 +22,12 @@ thread AS (
 place AS (
     SELECT greatest(clock_timestamp(), max(queued_at) + interval '1 microsecond') AS at FROM turns WHERE thread_id = :thread_id),
 made AS (
-    INSERT INTO turns (id, workspace_id, project_id, user_id, thread_id, client_message_id, queued_at, principal, trace)
-    SELECT :id, workspace_id, project_id, user_id, id, :client_message_id, place.at, :principal, :trace FROM thread, place
+    INSERT INTO turns (id, workspace_id, project_id, user_id, thread_id, client_message_id, queued_at, principal, context, instructions, trace)
+    SELECT :id, workspace_id, project_id, user_id, id, :client_message_id, place.at, :principal, :context::jsonb, :instructions::text, :trace FROM thread, place
     RETURNING *),
 said AS (
-    INSERT INTO messages (id, thread_id, seq, turn_id, role, text, created_at)
-    SELECT :message_id, thread.id, thread.revision, made.id, 'user', :text, made.queued_at FROM thread, made)
+    INSERT INTO messages (id, thread_id, seq, turn_id, role, text, attachments, created_at)
+    SELECT :message_id, thread.id, thread.revision, made.id, 'user', :text, :attachments::uuid[], made.queued_at FROM thread, made)
 SELECT m.*, ARRAY(SELECT id FROM ended) AS ended FROM made m
 UNION ALL
 SELECT e.*, '{}' FROM existing e
