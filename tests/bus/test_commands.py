@@ -145,10 +145,21 @@ async def test_a_request_that_is_no_command_is_told_what_is_wrong(
     assert owner.got == []
 
 
-async def test_without_an_owner_the_caller_knows_at_once(commands: Commands) -> None:
+async def test_without_an_owner_the_caller_knows_that_nothing_happened(caller: Connection) -> None:
     """Nobody was asked, so it may be sent again."""
     with pytest.raises(Unavailable, match="No question-broker is running"):
-        await commands.ask(ask())
+        await Commands(caller, patience=0.1).ask(ask())
+
+
+async def test_a_command_waits_for_an_owner_that_is_just_being_restarted(nc: Connection, caller: Connection) -> None:
+    """It has reached nobody, so it is sent again until somebody is there, and happens once."""
+    sent = ask()
+    asking = asyncio.create_task(Commands(caller, patience=30).ask(sent))
+    await until(lambda: _true(caller.stats["in_msgs"] > 0))  # the server's word that nobody listens
+    owner = Owner(nc)
+    await owner.broker.start()
+    assert await asking == reply_to(sent)
+    assert owner.got == [sent]
 
 
 async def test_an_owner_that_takes_too_long_is_a_timeout(owner: Owner, commands: Commands) -> None:
@@ -159,7 +170,7 @@ async def test_an_owner_that_takes_too_long_is_a_timeout(owner: Owner, commands:
     owner.release.set()
 
 
-async def test_while_nats_is_away_a_command_is_refused_at_once(bus: Bus, caller: Connection, commands: Commands) -> None:
+async def test_while_nats_is_away_a_command_is_refused(bus: Bus, caller: Connection) -> None:
     """It is not buffered, to happen at some later time when nobody waits for it."""
     await bus.nats.kill()
 
@@ -168,7 +179,7 @@ async def test_while_nats_is_away_a_command_is_refused_at_once(bus: Bus, caller:
 
     await until(away)
     with pytest.raises(Unavailable, match="not reachable"):
-        await commands.ask(ask())
+        await Commands(caller, patience=0.1).ask(ask())
     await bus.nats.start()
 
 
@@ -202,8 +213,9 @@ async def test_several_instances_share_the_commands(bus: Bus, owner: Owner, comm
     assert second.got
 
 
-async def test_stopping_finishes_everything_that_has_arrived(owner: Owner, commands: Commands) -> None:
+async def test_stopping_finishes_everything_that_has_arrived(owner: Owner, caller: Connection) -> None:
     """Requests in work and those still in the socket are answered; new ones find nobody."""
+    commands = Commands(caller, patience=0)
     owner.release.clear()
     asked = [asyncio.create_task(commands.ask(ask(str(number)))) for number in range(100)]
     await owner.came.wait()

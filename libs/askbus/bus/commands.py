@@ -1,5 +1,6 @@
 """Asking an owner: typed request, typed reply or typed error, over core NATS request/reply."""
 
+import asyncio
 from functools import cache
 from typing import Any, TypeVar
 
@@ -15,31 +16,50 @@ from askbus.runtime import crash, telemetry
 R = TypeVar("R", bound=BaseModel)
 
 
-class Commands:
-    """The way to every owner. `timeout` in seconds."""
+PAUSE = 0.05
 
-    def __init__(self, nc: Connection, timeout: float = 5) -> None:
+
+class Absent(Unavailable):
+    """Nobody has received the command."""
+
+
+class Commands:
+    """The way to every owner. `timeout` in seconds; `patience`, too: how long an owner that is not there may take to come (back)."""
+
+    def __init__(self, nc: Connection, timeout: float = 5, patience: float = 2) -> None:
         self._nc = nc
         self._timeout = timeout
+        self._patience = patience
 
     async def ask(self, command: Command[R], timeout: float | None = None) -> R:
         """Sends the command and returns what the owner made of it.
 
-        Raises the owner's refusal as it raised it; Unavailable when no owner is there, TimedOut when none answered in time:
-        then it may have happened, and the same command may be sent again.
+        Raises the owner's refusal as it raised it; Unavailable when no owner came in time, so that nothing happened; TimedOut when none
+        answered in time: then it may have happened, and the same command may be sent again.
         """
+        timeout = self._timeout if timeout is None else timeout
         with telemetry.span(type(command).__name__, kind=SpanKind.CLIENT, subject=command.subject()):
             telemetry.mark(command)
-            result = await self._ask(command, self._timeout if timeout is None else timeout)
+            result = await self._ask_patiently(command, timeout)
         if isinstance(result, AskbusError):
             raise result
         return result
+
+    async def _ask_patiently(self, command: Command[R], timeout: float) -> R | AskbusError:
+        """A command that reached nobody is sent again for a while: services and NATS restart, and come back in any order."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + min(self._patience, timeout)
+        while True:
+            result = await self._ask(command, timeout)
+            if not isinstance(result, Absent) or clock() >= until:
+                return result
+            await asyncio.sleep(PAUSE)
 
     async def _ask(self, command: Command[R], timeout: float) -> R | AskbusError:
         owner, verb = command.owner.value, type(command).__name__
         trace = telemetry.traceparent()
         if not self._nc.is_connected:
-            return Unavailable("The message bus is not reachable right now. Try again.")
+            return Absent("The message bus is not reachable right now. Try again.")
         crash.point(f"command.{verb}.before_send")
         try:
             reply = await self._nc.request(
@@ -49,7 +69,7 @@ class Commands:
                 headers={"traceparent": trace} if trace else None,
             )
         except nats.errors.NoRespondersError:
-            return Unavailable(f"No {owner} is running. Try again.", {"owner": owner, "command": verb})
+            return Absent(f"No {owner} is running. Try again.", {"owner": owner, "command": verb})
         except nats.errors.TimeoutError:
             return TimedOut(f"{owner} did not answer {verb} in time. Send it again.", {"owner": owner, "command": verb})
         except nats.errors.MaxPayloadError:
