@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from uuid import uuid4
 
-from askbus.stack.process import Child, StackError, tail
+from askbus.stack.process import Child, Server, StackError, tail
 
 START_TIMEOUT = 30.0
 
@@ -20,39 +20,24 @@ jetstream {{ store_dir: "{store}" }}
 """
 
 
-class Nats:
+class Nats(Server):
     """One server that keeps its streams in `directory`, started, killed and restarted on the same port with the same data.
 
     `accounts` is the part of its configuration that says who may connect and do what (askbus.bus.accounts); empty lets
     everyone in, for tests below that. Raises StackError when the server does not come up.
     """
 
+    name = "NATS"
+
     def __init__(self, directory: Path, *, port: int, log: Path, accounts: str = "") -> None:
-        self.directory = directory.absolute()
-        self.port = port
-        self.log = log
+        super().__init__(directory, port=port, log=log)
         self.accounts = accounts
         self._name = f"askbus-{uuid4().hex}"
-        self._child: Child | None = None
 
     @property
     def url(self) -> str:
         """The server's address, without credentials."""
         return f"nats://127.0.0.1:{self.port}"
-
-    @property
-    def child(self) -> Child:
-        if self._child is None:
-            raise StackError("NATS was not started.")
-        return self._child
-
-    @property
-    def pid(self) -> int:
-        return self.child.pid
-
-    @property
-    def running(self) -> bool:
-        return self._child is not None and self._child.running
 
     async def start(self) -> None:
         config = await asyncio.to_thread(self._write_config)
@@ -69,15 +54,6 @@ class Nats:
     async def stop(self) -> None:
         if self._child is not None:
             await self._child.stop(signal.SIGTERM, 10)
-
-    async def kill(self) -> None:
-        """SIGKILL, as a crash would."""
-        await self.child.kill()
-
-    async def restart(self) -> None:
-        """Start again on the same port and data, after a `kill` or in place of a running server."""
-        await self.stop()
-        await self.start()
 
     def _write_config(self) -> Path:
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)

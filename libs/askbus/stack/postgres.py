@@ -16,7 +16,7 @@ from pathlib import Path
 
 import asyncpg
 
-from askbus.stack.process import SUPERUSER, Child, StackError, nobody, tail
+from askbus.stack.process import SUPERUSER, Child, Server, StackError, nobody, tail
 
 START_TIMEOUT = 60.0
 """Seconds that Postgres may take to start; replaying the log after a kill is included."""
@@ -40,20 +40,19 @@ TEST_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
 """Nothing is lost when the server is killed, only when the machine is."""
 
 
-class Postgres:
+class Postgres(Server):
     """One cluster in `directory`, started, killed and restarted on the same port with the same data.
 
     `durable=False` leaves out fsync, for tests. Raises StackError when the server does not come up.
     """
 
+    name = "Postgres"
+
     def __init__(self, directory: Path, *, port: int, log: Path, durable: bool = True) -> None:
-        self.directory = directory.absolute()
-        self.port = port
-        self.log = log
+        super().__init__(directory, port=port, log=log)
         self._settings = SERVER_SETTINGS if durable else SERVER_SETTINGS | TEST_SETTINGS
         self._durable = durable
         self._password_file = self.directory.with_name(f"{self.directory.name}.password")
-        self._child: Child | None = None
 
     @property
     def url(self) -> str:
@@ -63,20 +62,6 @@ class Postgres:
     def database_url(self, database: str) -> str:
         """The administrator's DSN on one database."""
         return f"postgresql://postgres:{self._password_file.read_text()}@127.0.0.1:{self.port}/{database}"
-
-    @property
-    def child(self) -> Child:
-        if self._child is None:
-            raise StackError("Postgres was not started.")
-        return self._child
-
-    @property
-    def pid(self) -> int:
-        return self.child.pid
-
-    @property
-    def running(self) -> bool:
-        return self._child is not None and self._child.running
 
     async def start(self) -> None:
         binaries = await asyncio.to_thread(reachable_binaries)
@@ -99,15 +84,6 @@ class Postgres:
         """A fast shutdown: connections are ended, data is flushed."""
         if self._child is not None:
             await self._child.stop(signal.SIGINT, 30)
-
-    async def kill(self) -> None:
-        """SIGKILL, as a crash would."""
-        await self.child.kill()
-
-    async def restart(self) -> None:
-        """Start again on the same port and data, after a `kill` or in place of a running server."""
-        await self.stop()
-        await self.start()
 
     async def ensure_database(self, name: str, *, owner: str = "postgres") -> str:
         """Make the database unless it is there, and return the administrator's DSN on it."""

@@ -7,10 +7,12 @@ import pwd
 import shutil
 import signal
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Thread
+from typing import ClassVar
 
 SUPERUSER = os.name == "posix" and os.geteuid() == 0
 
@@ -83,6 +85,49 @@ class Child:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wait(), patience)
         await self.kill()
+
+
+class Server(ABC):
+    """An embedded server on 127.0.0.1: started, killed and started again on the same port with the same data in `directory`."""
+
+    name: ClassVar[str]
+
+    def __init__(self, directory: Path, *, port: int, log: Path) -> None:
+        self.directory = directory.absolute()
+        self.port = port
+        self.log = log
+        self._child: Child | None = None
+
+    @property
+    def child(self) -> Child:
+        if self._child is None:
+            raise StackError(f"{self.name} was not started.")
+        return self._child
+
+    @property
+    def pid(self) -> int:
+        return self.child.pid
+
+    @property
+    def running(self) -> bool:
+        return self._child is not None and self._child.running
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Returns once it serves. Raises StackError when it does not come up."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """An orderly end; nothing happens where it was not started."""
+
+    async def kill(self) -> None:
+        """SIGKILL, as a crash would."""
+        await self.child.kill()
+
+    async def restart(self) -> None:
+        """Start again on the same port and data, after a `kill` or in place of a running server."""
+        await self.stop()
+        await self.start()
 
 
 def nobody() -> tuple[int, int]:
