@@ -23,6 +23,8 @@ INLINE_REASONING = "inline_reasoning"
 _LENGTH_WORDS = frozenset({"length", "max_tokens", "model_length"})
 _FILTER_WORDS = frozenset({"content_filter", "safety", "refusal"})
 _NOTHING: Mapping[str, JsonValue] = {}
+MOST_TOKENS = 1 << 40
+"""More than any model takes: a larger number of tokens is a mistake of the endpoint, and none."""
 
 
 class OpenAIAssembler:
@@ -194,9 +196,11 @@ class OpenAIAssembler:
 
     def _bill(self, usage: Mapping[str, JsonValue]) -> None:
         """Running totals: within one request the last value stands."""
-        sent, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if isinstance(sent, int) and isinstance(written, int) and sent >= 0 and written >= 0:
-            self.usage = Usage(input_tokens=sent, output_tokens=written)
+        sent, written = _tokens(usage.get("prompt_tokens")), _tokens(usage.get("completion_tokens"))
+        if sent is not None and written is not None:
+            details = usage.get("prompt_tokens_details")
+            cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
+            self.usage = Usage(input_tokens=sent, output_tokens=written, cached_tokens=_tokens(cached))
 
     def _provider_data(self, extras: bool) -> ProviderData | None:
         data: JsonObject = {name: clean_text("".join(pieces)) for name, pieces in self._reasoning.items()}
@@ -206,3 +210,8 @@ class OpenAIAssembler:
             details = clean_json(list(self._details))
             data[REASONING_DETAILS] = details
         return ProviderData(maker=self._maker, data=data) if data or extras else None
+
+
+def _tokens(number: JsonValue) -> int | None:
+    """A count of tokens, or None for what cannot be one."""
+    return number if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < MOST_TOKENS else None
