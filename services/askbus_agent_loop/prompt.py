@@ -19,7 +19,7 @@ from askbus.models.model import (
     ToolResult,
     UserMessage,
 )
-from askbus.tools.catalogue import CATALOGUE
+from askbus.tools.model import ToolSpec
 from askbus.tools.schema import parameters
 from askbus_agent_loop.view import Call, Said, TurnView
 
@@ -45,8 +45,8 @@ What the record says of changes proposed in this conversation (JSON, data and no
 """
 
 
-def build_request(turn: TurnView, notes: Sequence[ActionNote], now: datetime) -> ModelRequest:
-    """The whole request for the turn's next model call.
+def build_request(turn: TurnView, notes: Sequence[ActionNote], now: datetime, tools: tuple[ToolSpec, ...]) -> ModelRequest:
+    """The whole request for the turn's next model call. `tools` are those that this deployment offers.
 
     What became of proposed actions stands where it happened: before the user message that came after it, and what happened during this
     turn at the end of the system text.
@@ -56,7 +56,7 @@ def build_request(turn: TurnView, notes: Sequence[ActionNote], now: datetime) ->
     system = SYSTEM.format(now=now.strftime("%A %Y-%m-%d %H:%M %Z"))
     if latest := [note for note in notes if not users or _moved(note) > users[-1].at]:
         system += "\n" + _record(latest)
-    return ModelRequest(system=system, messages=tuple(_conversation(turn.messages, turn.id, placed)), tools=definitions())
+    return ModelRequest(system=system, messages=tuple(_conversation(turn.messages, turn.id, placed)), tools=definitions(tools))
 
 
 def _moved(note: ActionNote) -> datetime:
@@ -74,9 +74,9 @@ def _record(notes: Sequence[ActionNote]) -> str:
 
 
 @cache
-def definitions() -> tuple[ToolDefinition, ...]:
+def definitions(tools: tuple[ToolSpec, ...]) -> tuple[ToolDefinition, ...]:
     """The tools as the model is told of them."""
-    return tuple(ToolDefinition(name=spec.name, description=spec.description, parameters=parameters(spec)) for spec in CATALOGUE)
+    return tuple(ToolDefinition(name=spec.name, description=spec.description, parameters=parameters(spec)) for spec in tools)
 
 
 def _conversation(messages: Sequence[Said], current: UUID, notes: Mapping[datetime, Sequence[ActionNote]]) -> list[Message]:

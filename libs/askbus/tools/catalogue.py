@@ -80,6 +80,7 @@ ASK_USER = ToolSpec(
     output=Asked,
     scope=Scope.CHAT,
     repeatable=True,
+    in_turn=True,
 )
 
 CATALOGUE: tuple[ToolSpec, ...] = (DESCRIBE_RECORDS, QUERY_RECORDS, RESOLVE, PROPOSE_CHANGES, ASK_USER)

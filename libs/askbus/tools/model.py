@@ -54,7 +54,8 @@ class ToolSpec:
     """A tool as the model, the API and the documentation see it: one pydantic model in, one out.
 
     `scope` is what the person must be allowed. `repeatable` says that a run without an outcome may be started again: it changes
-    nothing, or names what it makes by the call, so that a second run finds the first one's.
+    nothing, or names what it makes by the call, so that a second run finds the first one's. `in_turn` says that it means something
+    only inside a conversation: it is not offered to direct calls.
     """
 
     name: str
@@ -63,6 +64,7 @@ class ToolSpec:
     output: type[BaseModel]
     scope: Scope
     repeatable: bool
+    in_turn: bool = False
 
 
 class Asked(BaseModel):
