@@ -6,11 +6,12 @@ from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
 from askbus.bus.publisher import publish_facts
 from askbus.bus.streams import SETTLED
-from askbus.models.adapters import open_model
+from askbus.models.adapters import Models
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus.threads.model import CreateThread
+from askbus.tools.catalogue import CATALOGUE
 from askbus.turns.model import CancelTurn, StartTurn
 from askbus_agent_loop.handlers import Handlers
 from askbus_agent_loop.pieces import Stops
@@ -24,15 +25,15 @@ def make_app(settings: Settings) -> App:
 
 async def wire(ground: Ground) -> None:
     """Everything that the agent-loop does."""
-    model = open_model(ground.settings)
-    ground.at_end(model.close)
+    models = Models(ground.settings)
+    ground.at_end(models.close)
     stops = Stops(ground.nc)
     await stops.listen()
 
     async def repeat(facts: Sequence[Fact]) -> None:
         await publish_facts(ground.js, facts)
 
-    stepper = Stepper(ground.pool, ground.nc, model, ground.settings, holder=ground.holder)
+    stepper = Stepper(ground.pool, ground.nc, models, ground.settings, holder=ground.holder, tools=CATALOGUE)
     handlers = Handlers(ground.pool, stepper, stops, ground.settings, holder=ground.holder, repeat=repeat)
     ground.answers(CreateThread, handlers.on_create_thread)
     ground.answers(StartTurn, handlers.on_start_turn)

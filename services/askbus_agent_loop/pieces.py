@@ -33,6 +33,8 @@ class Pieces:
         self.nc = nc
         self.claim = claim
         self.text = ""
+        self.model = ""
+        """Who says it, once that is known."""
         self._where = {"step": claim.step, "attempt": claim.attempt}
         self._position = 0
         self._held: list[str] = []

@@ -100,7 +100,8 @@ class Said:
 
 @dataclass(frozen=True)
 class TurnView:
-    """A turn with everything said up to it. `visible`: its user sees its project now; `proposed`: its thread has actions."""
+    """A turn with everything said up to it. `model` is what its workspace chose, None for the deployment's own choice; `visible`: its
+    user sees its project now; `proposed`: its thread has actions."""
 
     id: UUID
     workspace_id: UUID
@@ -114,6 +115,7 @@ class TurnView:
     active_ms: int
     holder: UUID | None
     lease_left: float
+    model: str | None
     principal: Principal
     visible: bool
     proposed: bool

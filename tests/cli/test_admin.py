@@ -187,3 +187,22 @@ async def test_a_new_epoch_begins_a_lineage(admin: Admin, pool: Pool) -> None:
     assert await pool.fetchval("SELECT count(*) FROM change_log") == 0
     assert await pool.fetchval("SELECT bool_and(holder IS NULL AND cursor <> '900000:900000:') FROM relays")
     assert await pool.fetchval("SELECT state FROM questions") == "open"
+
+
+@pytest.mark.requirement("C15")
+async def test_a_workspace_gets_a_model_of_its_own_and_an_unknown_one_is_refused(admin: Admin, pool: Pool) -> None:
+    """By its name in ASKBUS_MODELS; who mistypes it is told what there is."""
+    models = '{"claude": {"provider": "anthropic", "model": "m"}}'
+    workspace_id = UUID(await done(admin("workspace", "create", "Nordlicht")))
+
+    async def chosen() -> object:
+        return await pool.fetchval("SELECT model FROM workspaces WHERE id = $1", workspace_id)
+
+    await done(admin("workspace", "model", "Nordlicht", "claude", ASKBUS_MODELS=models))
+    assert await chosen() == "claude"
+    refused = await admin("workspace", "model", "Nordlicht", "cluade", ASKBUS_MODELS=models)
+    assert refused.exit_code == 1
+    assert "known are claude, default" in refused.output
+    assert await chosen() == "claude"
+    await done(admin("workspace", "model", "Nordlicht"))
+    assert await chosen() is None

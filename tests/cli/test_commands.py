@@ -76,6 +76,7 @@ def test_config_masks_secrets_and_says_what_was_set() -> None:
         ASKBUS_NATS_URL="nats://gateway:planted@one:4222,nats://gateway:planted@two:4222",
         ASKBUS_SECRET="planted planted planted planted planted",
         ASKBUS_MODEL_API_KEY="planted",
+        ASKBUS_MODELS='{"claude": {"provider": "anthropic", "api_key": "planted", "model": "m"}}',
         ASKBUS_SLOTS="3",
     )
     assert result.exit_code == 0

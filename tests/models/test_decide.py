@@ -69,6 +69,7 @@ def turn(*steps: tuple[Call, ...], state: TurnState = TurnState.RUNNING, **more:
         active_ms=0,
         holder=None,
         lease_left=0,
+        model=None,
         principal=principal,
         visible=True,
         proposed=False,

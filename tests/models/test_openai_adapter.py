@@ -9,12 +9,14 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic import JsonValue
 
-from askbus.models.adapters import open_model
+from askbus.models.adapters import Models
+from askbus.models.config import ModelConfig
 from askbus.models.model import (
     AssistantMessage,
     Completion,
     Fault,
     Finish,
+    ModelEvent,
     ProviderError,
     TextDelta,
     ToolResult,
@@ -55,7 +57,7 @@ async def opened(
     """An adapter with short waits between retries."""
     timeout = httpx2.Timeout(silence, connect=5)
     client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout, max_retries=retries)
-    model = OpenAIModel(client, "m", max_retries=retries, first_token=first_token, retry_delay=0.01)
+    model = OpenAIModel(client, ModelConfig(model="m"), max_retries=retries, first_token=first_token, retry_delay=0.01)
     try:
         yield model
     finally:
@@ -142,7 +144,7 @@ async def test_stream_that_dies_before_any_text_is_tried_again(server: ScriptedM
 async def test_stream_that_dies_after_text_is_left_to_the_caller(server: ScriptedModel) -> None:
     """A13: the partial text comes with the error; the caller's next attempt starts over and nothing is doubled."""
     async with opened(server.base_url) as model:
-        shown: list[TextDelta | Completion] = []
+        shown: list[ModelEvent] = []
         with pytest.raises(ProviderError) as caught:
             await collect(model, asking("cut late once"), shown)
         assert shown == [TextDelta("Let"), TextDelta(" me"), TextDelta(" look")]
@@ -222,7 +224,7 @@ async def test_call_at_the_output_limit_may_not_run(server: ScriptedModel) -> No
 
 
 async def test_settings_name_the_model(server: ScriptedModel) -> None:
-    """`open_model` is what a service calls."""
+    """`Models` is what a service opens."""
     settings = Settings.load(
         database_url="postgresql://unused",
         nats_url="nats://unused",
@@ -230,11 +232,11 @@ async def test_settings_name_the_model(server: ScriptedModel) -> None:
         model_api_key="right",
         model_name="chosen",
     )
-    model = open_model(settings)
+    models = Models(settings)
     try:
-        events = [event async for event in model.stream(asking("orders by the settings"))]
+        events = [event async for event in models.of(None).stream(asking("orders by the settings"))]
     finally:
-        await model.close()
+        await models.close()
     assert isinstance(events[-1], Completion)
     seen = [request for request in await server.requests() if "by the settings" in str(request.body)]
     assert [(request.authorization, request.body["model"]) for request in seen] == [("Bearer right", "chosen")]  # type: ignore[index,call-overload]

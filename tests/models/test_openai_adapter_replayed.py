@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from openai import AsyncOpenAI
 
+from askbus.models.config import ModelConfig
 from askbus.models.model import Fault, ProviderError, Usage
 from askbus.models.openai_adapter import OpenAIModel
 from askbus.testing.answers import answer, asking
@@ -53,7 +54,10 @@ async def replaying(
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(respond)) as http:
         client = AsyncOpenAI(base_url="http://provider.test/v1", api_key="key", http_client=http)
-        yield OpenAIModel(client, "m", max_retries=retries, first_token=first_token, retry_delay=0.01), requests
+        yield (
+            OpenAIModel(client, ModelConfig(model="m"), max_retries=retries, first_token=first_token, retry_delay=0.01),
+            requests,
+        )
 
 
 async def test_attempts_that_failed_are_billed_too() -> None:

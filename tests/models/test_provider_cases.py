@@ -16,6 +16,7 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic import JsonValue
 
+from askbus.models.config import ModelConfig
 from askbus.models.model import Completion, ModelRequest, ProviderError, TextDelta, Usage, UserMessage
 from askbus.models.openai_adapter import OpenAIModel
 from askbus.models.openai_assembler import OpenAIAssembler
@@ -149,7 +150,7 @@ async def test_case_comes_out_right_through_the_sdk(case: Case) -> None:
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(respond)) as http:
         client = AsyncOpenAI(base_url="http://provider.test/v1", api_key="key", http_client=http)
-        model = OpenAIModel(client, "m", max_retries=0)
+        model = OpenAIModel(client, ModelConfig(model="m"), max_retries=0)
         texts: list[str] = []
         outcome: Completion | ProviderError | None = None
         try:
@@ -157,7 +158,7 @@ async def test_case_comes_out_right_through_the_sdk(case: Case) -> None:
                 async for event in events:
                     if isinstance(event, TextDelta):
                         texts.append(event.text)
-                    else:
+                    elif isinstance(event, Completion):
                         outcome = event
         except ProviderError as error:
             outcome = error

@@ -15,6 +15,7 @@ from askbus.db.statements import Executor, Statement
 from askbus.errors import Conflict, InvalidInput, NotFound, PermissionDenied, Unauthenticated
 
 CREATE_WORKSPACE = Statement("askbus.access", "sql/create_workspace.sql")
+SET_MODEL = Statement("askbus.access", "sql/set_model.sql")
 CREATE_PROJECT = Statement("askbus.access", "sql/create_project.sql")
 CREATE_USER = Statement("askbus.access", "sql/create_user.sql")
 SET_MEMBER = Statement("askbus.access", "sql/set_member.sql")
@@ -53,6 +54,11 @@ async def create_workspace(db: Executor, name: str) -> UUID:
     except asyncpg.UniqueViolationError:
         raise Conflict(f"There is a workspace named {name!r} already.") from None
     return workspace_id
+
+
+async def set_model(db: Executor, workspace_id: UUID, model: str | None) -> None:
+    """Chooses the workspace's model by its name in the settings, or leaves it to the deployment."""
+    await SET_MODEL.run(db, id=workspace_id, model=model)
 
 
 async def create_project(db: Executor, workspace_id: UUID, name: str) -> UUID:

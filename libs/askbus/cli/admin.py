@@ -76,6 +76,23 @@ async def create_workspace(db: "Connection", name: str) -> None:
     click.echo(await verbs.create_workspace(db, name))
 
 
+@workspace.command("model")
+@click.argument("workspace")
+@click.argument("model", required=False)
+@on_the_database
+async def set_workspace_model(db: "Connection", workspace: str, model: str | None) -> None:
+    """Choose the model that answers in a workspace, one of ASKBUS_MODELS; without a name, the deployment's own choice again."""
+    from askbus.access import directory, verbs
+    from askbus.runtime.settings import Settings
+
+    known = Settings.load(database_url="not needed", nats_url="not needed").configured_models()
+    if model is not None and model not in known:
+        raise click.ClickException(
+            f"There is no model {model!r}: known are {', '.join(sorted(known))}. Set ASKBUS_MODELS here as the agent-loop has it."
+        )
+    await verbs.set_model(db, await directory.find_workspace(db, workspace), model)
+
+
 @admin.group
 def project() -> None:
     """The units of access inside a workspace."""

@@ -1,24 +1,56 @@
 """Which adapter serves: configuration decides."""
 
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
 import httpx2
 
-from askbus.models.model import Model
+from askbus.models.config import DEFAULT, ModelConfig
+from askbus.models.model import Fault, Model, ProviderError
 from askbus.models.openai_adapter import OpenAIModel
 from askbus.runtime.settings import Settings
 
 _CONNECT = 5.0
+_NO_KEY = "no-key-configured"
+"""An endpoint of one's own may ask for no key, but the SDKs insist on one, and look for others where they get none."""
 
 
-def open_model(settings: Settings) -> Model:
-    """The model that the settings name. Costs about a second, once: the SDK is imported here."""
+class Models:
+    """The models of one process, each opened when it is first asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._configs: Mapping[str, ModelConfig] = settings.configured_models()
+        self._open: dict[str, Model] = {}
+
+    def of(self, name: str | None) -> Model:
+        """The model of this name, the default for None. Raises ProviderError (not_configured) for a name that the settings do not hold.
+
+        Opening the first costs about a second: a provider's SDK is imported.
+        """
+        name = name or DEFAULT
+        config = self._configs.get(name)
+        if config is None:
+            raise ProviderError(Fault.NOT_CONFIGURED, f"no model {name!r} in ASKBUS_MODELS")
+        if name not in self._open:
+            self._open[name] = _open(config, self._settings)
+        return self._open[name]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        async with AsyncExitStack() as stack:
+            for model in self._open.values():
+                stack.push_async_callback(model.close)
+        self._open.clear()
+
+
+def _open(config: ModelConfig, settings: Settings) -> Model:
     from openai import AsyncOpenAI  # noqa: PLC0415  # a process without a model shall not pay for it
 
-    # An endpoint of one's own may ask for no key, but the SDK insists on one.
-    key = settings.model_api_key.get_secret_value() if settings.model_api_key else "no-key-configured"
     client = AsyncOpenAI(
-        base_url=settings.model_base_url,
-        api_key=key,
+        base_url=config.endpoint,
+        api_key=config.api_key.get_secret_value() if config.api_key else _NO_KEY,
         max_retries=settings.model_retries,
         timeout=httpx2.Timeout(settings.model_silence, connect=_CONNECT),
     )
-    return OpenAIModel(client, settings.model_name, max_retries=settings.model_retries, first_token=settings.model_first_token)
+    return OpenAIModel(client, config, max_retries=settings.model_retries, first_token=settings.model_first_token)

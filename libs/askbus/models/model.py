@@ -94,9 +94,27 @@ class ProviderData(Neutral):
     data: JsonObject = {}
 
 
+class Image(Neutral):
+    """A picture, as bytes."""
+
+    media_type: Literal["image/png", "image/jpeg", "image/webp", "image/gif"]
+    data: bytes
+
+
+class Document(Neutral):
+    """A PDF, as bytes; `name` is what its owner calls it."""
+
+    media_type: Literal["application/pdf"] = "application/pdf"
+    name: str
+    data: bytes
+
+
 class UserMessage(Neutral):
+    """What a person said, and the files that go with it. A model that does not accept a part is told that it was left out."""
+
     role: Literal["user"] = "user"
     text: str
+    parts: tuple[Image | Document, ...] = ()
 
 
 Cut: TypeAlias = Literal["stopped", "failed", "length"]
@@ -113,34 +131,46 @@ class AssistantMessage(Neutral):
 
 
 class ToolResult(Neutral):
-    """What one call came to. `error` marks a result that says what went wrong."""
+    """What one call came to. `error` marks a result that says what went wrong; `parts` are pictures that the tool shows the model."""
 
     role: Literal["tool"] = "tool"
     call_id: str
     name: str
     text: str
     error: bool = False
+    parts: tuple[Image, ...] = ()
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
 
 
 class ModelRequest(Neutral):
-    """One model call. The history may be in any state a crash left it in; the adapter makes it fit its wire's pairing rules."""
+    """One model call. The history may be in any state a crash left it in; the adapter makes it fit its wire's pairing rules.
+
+    `patience` is how many seconds the caller can wait for the first word, all tries and waits between them included; None leaves that
+    to the settings.
+    """
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()
+    patience: float | None = None
 
 
 class Usage(Neutral):
-    """Tokens that were billed."""
+    """Tokens that were billed. `cached_tokens` of the input came from the provider's cache; None where it does not say."""
 
     input_tokens: int
     output_tokens: int
+    cached_tokens: int | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(input_tokens=self.input_tokens + other.input_tokens, output_tokens=self.output_tokens + other.output_tokens)
+        said = [usage.cached_tokens for usage in (self, other) if usage.cached_tokens is not None]
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=sum(said) if said else None,
+        )
 
 
 class Finish(StrEnum):
@@ -157,6 +187,13 @@ class TextDelta:
     """A piece of the answer, never empty, never reasoning. A plain dataclass: there are hundreds in a turn."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Another model than the one asked answers from here on; nothing was said before. `model` is its name."""
+
+    model: str
 
 
 class Completion(Neutral):
@@ -183,6 +220,7 @@ class Fault(StrEnum):
     AUTH = "auth"
     TOO_LONG = "too_long"
     BAD_REQUEST = "bad_request"
+    NOT_CONFIGURED = "not_configured"
 
     @property
     def retryable(self) -> bool:
@@ -221,10 +259,27 @@ class ProviderError(Exception):
         return self.fault.retryable
 
 
-class Model(Protocol):
-    """A model that answers."""
+ModelEvent: TypeAlias = TextDelta | Answering | Completion
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Completion]:
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """Which parts of a user message the model takes in."""
+
+    images: bool
+    documents: bool
+
+
+class Model(Protocol):
+    """A model that answers. `name` is what its provider calls it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def accepts(self) -> Accepts: ...
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Deltas as they come, then one Completion. Raises ProviderError.
 
         Close it (`contextlib.aclosing`) or cancel the task to stop: the HTTP stream is closed at once.

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, cast
 import httpx2
 import structlog
 
-from askbus.models.model import Completion, Fault, JsonObject, ModelRequest, ProviderError, TextDelta, Usage
+from askbus.models.config import ModelConfig
+from askbus.models.model import Accepts, Fault, JsonObject, ModelEvent, ModelRequest, ProviderError, TextDelta, Usage
 from askbus.models.openai_assembler import OpenAIAssembler
 from askbus.models.openai_faults import classify
 from askbus.models.openai_history import request_body
@@ -38,29 +39,43 @@ class OpenAIModel:
     """
 
     def __init__(
-        self, client: "AsyncOpenAI", model: str, *, max_retries: int = 2, first_token: float = 180, retry_delay: float = 0.5
+        self,
+        client: "AsyncOpenAI",
+        config: ModelConfig,
+        *,
+        max_retries: int = 2,
+        first_token: float = 180,
+        retry_delay: float = 0.5,
     ) -> None:
         self._client = client
-        self._model = model
-        self._maker = f"openai {str(client.base_url).rstrip('/')} {model}"
+        self._config = config
+        self._maker = f"openai {str(client.base_url).rstrip('/')} {config.model}"
         self._max_retries = max_retries
         self._first_token = first_token
         self._retry_delay = retry_delay
+
+    @property
+    def name(self) -> str:
+        return self._config.model
+
+    @property
+    def accepts(self) -> Accepts:
+        return Accepts(images=self._config.images, documents=self._config.documents)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Completion]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Deltas as they come, then one Completion. Raises ProviderError, once retries have not helped or text has been streamed.
 
         Close it (`contextlib.aclosing`) or cancel the task to stop: the HTTP stream is closed at once.
         """
-        body = request_body(request, model=self._model, maker=self._maker)
+        body = request_body(request, model=self._config.model, maker=self._maker)
         left = self._max_retries
         spent: Usage | None = None
         while True:
-            assembler = OpenAIAssembler(self._maker, self._model)
+            assembler = OpenAIAssembler(self._maker, self._config.model)
             response = await self._open(body, left, spent)
             left -= _retries_taken(response)
             try:
@@ -71,7 +86,7 @@ class OpenAIModel:
                 error.usage = spent = _sum(spent, error.usage)
                 if error.partial_text or left <= 0 or not error.retryable:
                     raise
-                log.warning("model.retried", model=self._model, fault=error.fault)
+                log.warning("model.retried", model=self._config.model, fault=error.fault)
             else:
                 completion = assembler.completion()
                 yield completion.model_copy(update={"usage": _sum(spent, completion.usage)}) if spent else completion

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_core import from_json
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from askbus.models.config import DEFAULT, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
 
 
@@ -52,6 +53,12 @@ class Settings(BaseSettings):
     model_base_url: str = Field("https://api.openai.com/v1", description="Any OpenAI-compatible endpoint.")
     model_api_key: SecretStr | None = Field(None, description="Its key.")
     model_name: str = Field("gpt-5", description="The model asked for.")
+    models: Annotated[dict[ModelName, ModelConfig], NoDecode, BeforeValidator(_read_json)] = Field(
+        {},
+        description="More models, by the names that workspaces choose them by, as JSON: "
+        '{"claude": {"provider": "anthropic", "api_key": "…", "model": "…", "fallback": "default"}}; '
+        "`default` names the one of the settings above, or replaces it. See docs/models.md.",
+    )
     model_retries: int = Field(2, ge=0, description="How often one model call is tried again while nothing was streamed.")
     model_silence: float = Field(120, gt=0, description="How long the model's endpoint may send nothing at all.")
     model_first_token: float = Field(180, gt=0, description="How long the model may take to begin while its endpoint shows life.")
@@ -80,6 +87,18 @@ class Settings(BaseSettings):
     otlp_endpoint: str | None = Field(None, description="Send spans to this OTLP/HTTP collector: http://host:4318")
 
     crash_at: str | None = Field(None, description="For fault tests: exit hard at this named point, `point` or `point:hit`.")
+
+    @field_validator("models")
+    @classmethod
+    def _fallbacks_exist(cls, models: dict[str, ModelConfig], info: ValidationInfo) -> dict[str, ModelConfig]:
+        if "model_name" in info.data:
+            check_fallbacks({DEFAULT: ModelConfig(model=info.data["model_name"]), **models})
+        return models
+
+    def configured_models(self) -> dict[str, ModelConfig]:
+        """Every model by name, the default among them."""
+        default = ModelConfig(base_url=self.model_base_url, api_key=self.model_api_key, model=self.model_name)
+        return {DEFAULT: default, **self.models}
 
     @classmethod
     def load(cls, **overrides: object) -> Self:

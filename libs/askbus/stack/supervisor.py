@@ -31,7 +31,7 @@ from askbus.stack.service import ServiceProcess
 HELD_BACK = frozenset(
     f"ASKBUS_{name}"
     for name in (
-        "SECRET", "DATABASE_URL", "NATS_URL", "RECORDS_URL", "CALLOUT_SEED", "MODEL_API_KEY",
+        "SECRET", "DATABASE_URL", "NATS_URL", "RECORDS_URL", "CALLOUT_SEED", "MODEL_API_KEY", "MODELS",
         "HTTP_PORT", "HEALTH_HOST", "HEALTH_PORT",
     )
 )  # fmt: skip
@@ -250,8 +250,8 @@ class Stack:
             env["ASKBUS_CALLOUT_SEED"] = callout_seed(secret)
         else:
             env["ASKBUS_HEALTH_PORT"] = str(port)
-        if service is Service.AGENT_LOOP and "ASKBUS_MODEL_API_KEY" in base:
-            env["ASKBUS_MODEL_API_KEY"] = base["ASKBUS_MODEL_API_KEY"]
+        if service is Service.AGENT_LOOP:
+            env.update({name: base[name] for name in ("ASKBUS_MODEL_API_KEY", "ASKBUS_MODELS") if name in base})
         if service in READS_RECORDS and self.records_url is not None:
             env["ASKBUS_RECORDS_URL"] = self.records_url
         return env

@@ -2,7 +2,7 @@
 
 from contextlib import aclosing
 
-from askbus.models.model import Completion, Message, Model, ModelRequest, TextDelta, ToolDefinition, UserMessage
+from askbus.models.model import Completion, Message, Model, ModelEvent, ModelRequest, TextDelta, ToolDefinition, UserMessage
 
 _TOOL = ToolDefinition(name="query_records", description="Read.", parameters={"type": "object", "properties": {}})
 
@@ -12,7 +12,7 @@ def asking(text: str, *more: Message) -> ModelRequest:
     return ModelRequest(system="You are a test.", messages=(UserMessage(text=text), *more), tools=(_TOOL,))
 
 
-async def collect(model: Model, request: ModelRequest, into: list[TextDelta | Completion]) -> None:
+async def collect(model: Model, request: ModelRequest, into: list[ModelEvent]) -> None:
     """Put everything that comes into `into`, where it stays if the stream fails. Raises ProviderError."""
     async with aclosing(model.stream(request)) as events:
         async for event in events:
@@ -21,8 +21,8 @@ async def collect(model: Model, request: ModelRequest, into: list[TextDelta | Co
 
 async def answer(model: Model, request: ModelRequest) -> tuple[str, Completion]:
     """The streamed text, joined, and the completion. Raises ProviderError."""
-    events: list[TextDelta | Completion] = []
+    events: list[ModelEvent] = []
     await collect(model, request, events)
     *deltas, completion = events
     assert isinstance(completion, Completion)
-    return "".join(delta.text for delta in deltas), completion
+    return "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)), completion

@@ -125,6 +125,11 @@ ERRORS: dict[str, TurnError] = {
             who="admin",
         ),
         TurnError(
+            code="model_not_configured",
+            message="The model chosen for this workspace is not set up here. An admin must choose another, or set it up.",
+            who="admin",
+        ),
+        TurnError(
             code="access_ended",
             message="The session or token that asked has ended, or may not ask here any more. Sign in and send it again.",
             who="admin",

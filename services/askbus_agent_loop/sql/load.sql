@@ -1,6 +1,7 @@
 -- Everything that is known of a turn: its row, and what was said in its thread up to it, each message with the calls that it asked for and
 -- what they came to. The newest :most messages of earlier turns come along.
 SELECT t.id, t.workspace_id, t.project_id, t.user_id, t.thread_id, t.state, t.step, t.attempt, t.model_calls, t.active_ms,
+       (SELECT w.model FROM workspaces w WHERE w.id = t.workspace_id) AS model,
        t.principal, t.trace, t.holder, greatest(extract(epoch FROM t.lease_until - now()), 0)::float8 AS lease_left,
        EXISTS (SELECT FROM project_access a WHERE a.user_id = t.user_id AND a.project_id = t.project_id) AS visible,
        EXISTS (SELECT FROM actions a WHERE a.thread_id = t.thread_id) AS proposed,

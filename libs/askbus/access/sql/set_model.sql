@@ -1,0 +1,1 @@
+UPDATE workspaces SET model = :model WHERE id = :id

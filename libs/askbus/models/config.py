@@ -1,0 +1,50 @@
+"""Which models a deployment has, by the names that people choose them by. Pure."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+
+DEFAULT = "default"
+"""The name of the model that serves where nobody chose one."""
+
+Provider = Literal["openai", "anthropic"]
+ModelName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+OFFICIAL: Mapping[Provider, str] = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+"""Each provider's own endpoint."""
+
+
+class ModelConfig(BaseModel):
+    """One model: where it is, and what its endpoint can do."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: Provider = "openai"
+    base_url: str | None = Field(None, description="The endpoint; the provider's own unless given.")
+    api_key: SecretStr | None = None
+    model: str = Field(min_length=1, description="What the provider calls it.")
+    images: bool = Field(True, description="Whether it takes pictures.")
+    documents: bool = Field(True, description="Whether it takes PDF files.")
+    tool_messages: bool = Field(True, description="Whether the endpoint carries tool calls; without, they are restated as text.")
+    user_after_tools: bool = Field(
+        True, description="Whether a user message may follow tool results at once (Mistral refuses it)."
+    )
+    max_output_tokens: int = Field(32_000, ge=1, description="The longest answer, where the wire asks for one (Anthropic).")
+    thinking: bool = Field(
+        True, description="Whether the model may think as much as it sees fit (Anthropic's adaptive thinking)."
+    )
+    fallback: ModelName | None = Field(None, description="The configured model that answers when this one cannot.")
+    image_model: str | None = Field(None, description="What the provider calls the model that makes pictures, if it has one.")
+
+    @property
+    def endpoint(self) -> str:
+        """The base URL, without a slash at its end."""
+        return (self.base_url or OFFICIAL[self.provider]).rstrip("/")
+
+
+def check_fallbacks(models: Mapping[str, ModelConfig]) -> None:
+    """Raises ValueError where a fallback is no other of the models."""
+    for name, config in models.items():
+        if config.fallback is not None and (config.fallback == name or config.fallback not in models):
+            raise ValueError(f"the fallback of {name!r} must be another of the models: {', '.join(sorted(models))}")
