@@ -5,12 +5,14 @@ from uuid import UUID, uuid4
 from askbus.db.ids import new_id
 from askbus.db.pool import Pool
 from askbus.db.statements import Row
+from askbus.models.model import Usage
 from askbus.testing.people import Company
 from askbus.threads.model import CreateThread
 from askbus.threads.verbs import create
 from askbus.turns import verbs
 from askbus.turns.model import CancelTurn, Claim, NewCall, StartTurn, TurnState
 from askbus.turns.verbs import Claimed, ModelStep
+from askbus.usage.model import Outcome, Spent
 
 HOLDER = UUID(int=7)
 
@@ -50,7 +52,7 @@ async def taken(loop: Pool, turn_id: UUID, *, lease: float = 60) -> Claim:
 
 def said(*calls: NewCall) -> ModelStep:
     """What a model came to: these calls, or an answer."""
-    return ModelStep("words", calls, None, "scripted", None, 1, 1, 1)
+    return ModelStep("words", calls, None, None, Spent(Outcome.DONE, "scripted", Usage(input_tokens=1, output_tokens=1), 1))
 
 
 def call() -> NewCall:

@@ -15,6 +15,7 @@ from askbus.db.ids import new_id
 from askbus.db.statements import Executor, Row, Statement
 from askbus.errors import Conflict, NotFound
 from askbus.turns.model import CancelTurn, Claim, NewCall, StartTurn, Turn
+from askbus.usage.model import Spent
 
 LOCK_THREAD = Statement("askbus.turns", "sql/lock_thread.sql")
 START = Statement("askbus.turns", "sql/start.sql")
@@ -55,11 +56,8 @@ class ModelStep:
     text: str
     calls: Sequence[NewCall]
     provider_data: JsonValue
-    model: str
     cut: str | None
-    input_tokens: int | None
-    output_tokens: int | None
-    latency_ms: int
+    spent: Spent
 
 
 def _projects(by: Principal) -> list[UUID] | None:
@@ -157,11 +155,8 @@ async def finish_model_step(db: Executor, claim: Claim, done: ModelStep, *, trac
         text=done.text,
         calls=[vars(call) for call in done.calls],
         provider_data=done.provider_data,
-        model=done.model,
         cut=done.cut,
-        input_tokens=done.input_tokens,
-        output_tokens=done.output_tokens,
-        latency_ms=done.latency_ms,
+        **done.spent.parameters(),
         trace=trace,
     )
 

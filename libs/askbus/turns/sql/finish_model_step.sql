@@ -14,8 +14,13 @@ moved AS (
      WHERE t.id = :id AND t.thread_id = thread.id AND t.state = 'running' AND t.step = :step AND t.attempt = :attempt
     RETURNING t.*),
 stepped AS (
-    INSERT INTO steps (turn_id, number, attempt, kind, model, input_tokens, output_tokens, latency_ms)
-    SELECT id, :step, :attempt, 'model', :model, :input_tokens, :output_tokens, :latency_ms FROM moved),
+    INSERT INTO steps (turn_id, number, attempt, kind) SELECT id, :step, :attempt, 'model' FROM moved),
+spent AS (
+    INSERT INTO usage (source_id, step, attempt, kind, outcome, workspace_id, project_id, user_id, thread_id, turn_id, model,
+                       input_tokens, cached_tokens, output_tokens, latency_ms)
+    SELECT id, :step, :attempt, 'chat', :outcome, workspace_id, project_id, user_id, thread_id, id, :model,
+           :input_tokens, :cached_tokens, :output_tokens, :latency_ms
+      FROM moved),
 counted AS (
     UPDATE threads h SET revision = h.revision + 1, updated_at = now() FROM moved WHERE h.id = moved.thread_id
     RETURNING h.id, h.revision),

@@ -1,0 +1,1 @@
+"""Usage: what models were used for, and how much."""
