@@ -15,11 +15,13 @@ from askbus.bus.connection import Connection
 from askbus.db.ids import new_id
 from askbus.db.outages import TROUBLE
 from askbus.db.pool import Pool
-from askbus.models.model import Completion, Fault, Finish, Model, ModelRequest, ProviderError, TextDelta
+from askbus.models.adapters import Models
+from askbus.models.model import Answering, Completion, Fault, Finish, ProviderError, TextDelta
 from askbus.runtime import crash
 from askbus.runtime.settings import Settings
 from askbus.runtime.telemetry import span, traceparent
 from askbus.tools.catalogue import check_arguments
+from askbus.tools.model import ToolSpec
 from askbus.turns import verbs
 from askbus.turns.model import Claim, NewCall
 from askbus.turns.verbs import ModelStep
@@ -32,7 +34,10 @@ from askbus_agent_loop.view import TurnView
 
 log = structlog.get_logger()
 
-_REFUSED = frozenset({Fault.AUTH, Fault.QUOTA, Fault.BAD_REQUEST, Fault.TOO_LONG})
+_CODES = {
+    Fault.NOT_CONFIGURED: "model_not_configured",
+    **dict.fromkeys((Fault.AUTH, Fault.QUOTA, Fault.BAD_REQUEST, Fault.TOO_LONG), "model_refused"),
+}
 
 
 @dataclass(frozen=True)
@@ -48,12 +53,15 @@ class ModelCall:
 class Stepper:
     """Makes the model calls of one process."""
 
-    def __init__(self, pool: Pool, nc: Connection, model: Model, settings: Settings, *, holder: UUID) -> None:
+    def __init__(
+        self, pool: Pool, nc: Connection, models: Models, settings: Settings, *, holder: UUID, tools: tuple[ToolSpec, ...]
+    ) -> None:
         self.pool = pool
         self.nc = nc
-        self.model = model
+        self.models = models
         self.settings = settings
         self.holder = holder
+        self.tools = tools
 
     async def call_model(self, call: ModelCall, stopped: asyncio.Event) -> bool:
         """Does a claimed step. True where the turn has more to do at once; false where it waits for tools, is over, or went to another
@@ -79,11 +87,9 @@ class Stepper:
 
     async def _call_model(self, call: ModelCall, stopped: asyncio.Event, meter: Meter) -> bool:
         claim = call.claim
-        request = build_request(call.turn, call.notes, datetime.now(UTC))
         left = self.settings.turn_seconds - call.active_ms / 1000
         async with Pieces(self.nc, claim) as pieces:
-            meter.begin(self.settings.model_name)
-            answer = asyncio.create_task(self._ask(request, pieces))
+            answer = asyncio.create_task(self._ask(call, left, pieces, meter))
             lost = asyncio.create_task(self._keep(claim))
             stop = asyncio.create_task(stopped.wait())
             try:
@@ -96,16 +102,23 @@ class Stepper:
                 for task in (answer, lost, stop):
                     await _end(task)
 
-    async def _ask(self, request: ModelRequest, pieces: Pieces) -> Completion:
-        name = self.settings.model_name
+    async def _ask(self, call: ModelCall, left: float, pieces: Pieces, meter: Meter) -> Completion:
+        """The answer of the model that the workspace chose, streamed on the way. Raises ProviderError."""
+        model = self.models.of(call.turn.model)
+        request = build_request(call.turn, call.notes, datetime.now(UTC), self.tools).model_copy(update={"patience": left})
+        pieces.model = name = model.name
+        meter.begin(name)
         with span(
             f"chat {name}", kind=SpanKind.CLIENT, **{"gen_ai.operation.name": "chat", "gen_ai.request.model": name}
         ) as current:
-            async with aclosing(self.model.stream(request)) as events:
+            async with aclosing(model.stream(request)) as events:
                 async for event in events:
                     if isinstance(event, TextDelta):
                         await pieces.delta(event.text)
                         crash.point("agent.model.after_delta")
+                        continue
+                    if isinstance(event, Answering):
+                        pieces.model = meter.model = event.model
                         continue
                     if event.usage is not None:
                         current.set_attribute("gen_ai.usage.input_tokens", event.usage.input_tokens)
@@ -134,7 +147,7 @@ class Stepper:
         crash.point("agent.model.before_record")
         step = ModelStep(
             text=said.text,
-            calls=_calls(said),
+            calls=_calls(said, self.tools),
             provider_data=said.provider_data.model_dump(mode="json") if said.provider_data else None,
             cut="length" if said.finish is Finish.LENGTH and not said.tool_calls else None,
             spent=meter.spent(Outcome.DONE),
@@ -149,11 +162,11 @@ class Stepper:
         return bool(step.calls) and all(call.refusal is not None for call in step.calls)
 
     async def _failed(self, claim: Claim, pieces: Pieces, error: ProviderError, meter: Meter) -> None:
-        meter.told(meter.model, error.usage)
-        code = "model_refused" if error.fault in _REFUSED else "model_unavailable"
+        meter.told(pieces.model, error.usage)
+        code = _CODES.get(error.fault, "model_unavailable")
         log.error("turn.model_failed", turn_id=str(claim.turn_id), step=claim.step, fault=error.fault.value)
         await verbs.fail(self.pool, claim.turn_id, code, claim=claim, trace=traceparent())
-        await verbs.record_cut(self.pool, claim, text=pieces.text, model=self.settings.model_name, cut="failed")
+        await verbs.record_cut(self.pool, claim, text=pieces.text, model=pieces.model, cut="failed")
         await self._charge(claim, meter, Outcome.FAILED)
         await pieces.cut("failed")
 
@@ -163,13 +176,13 @@ class Stepper:
             await verbs.fail(self.pool, claim.turn_id, "out_of_time", claim=claim, trace=traceparent())
         crash.point("agent.stop.before_record")
         why = "failed" if late else "stopped"
-        await verbs.record_cut(self.pool, claim, text=pieces.text, model=self.settings.model_name, cut=why)
+        await verbs.record_cut(self.pool, claim, text=pieces.text, model=pieces.model, cut=why)
         await self._charge(claim, meter, Outcome.CUT)
         await pieces.cut(why)
         return False
 
 
-def _calls(said: Completion) -> list[NewCall]:
+def _calls(said: Completion, tools: tuple[ToolSpec, ...]) -> list[NewCall]:
     return [
         NewCall(
             id=new_id(),
@@ -177,7 +190,7 @@ def _calls(said: Completion) -> list[NewCall]:
             provider_id=call.id,
             name=call.name,
             arguments=call.arguments_text,
-            refusal=call.refusal or check_arguments(call.name, call.arguments or {}),
+            refusal=call.refusal or check_arguments(call.name, call.arguments or {}, tools),
             extra=call.extra,
         )
         for position, call in enumerate(said.tool_calls)
