@@ -32,17 +32,19 @@ async def bench(plan: Plan) -> Report:
         await asyncio.sleep(plan.idle)
         idle = on.meter.read().since(before)
         start = on.meter.read()
-        _say("turns, one at a time")
-        one = await measuring.turns(on, plan, 1)
-        _say(f"turns, {plan.at_once} at once")
-        many = await measuring.turns(on, plan, plan.at_once)
+        work: dict[int, measuring.Work] = {}
+        for at_once, count in plan.at_once:
+            _say(f"turns, {at_once} at once")
+            work[at_once] = await measuring.turns(on, plan.blocks, count, at_once)
         others = on.meter.read().since(start).others
         report.machine["meanwhile"] = f"other work on this machine took about {others:.1f} of its {os.cpu_count()} cores"
-        report.sections["a turn"] = measuring.turn_measures(one, many, plan.at_once)
+        report.sections["a turn"] = measuring.turn_measures(work, idle)
         memory = on.meter.memory()
         _say("answers to turns that wait")
         report.sections["a turn"] += await measuring.resumed(on, plan)
-        report.sections[f"CPU a turn by process, {plan.at_once} at once"] = measuring.process_measures(one, many, idle, memory)
+        report.sections[f"CPU a turn by process, {plan.steady} at once"] = measuring.process_measures(
+            work, plan.steady, idle, memory
+        )
         _say("events")
         report.sections["an event"] = await measuring.events(on, plan)
     report.machine["took"] = f"{monotonic() - began:.0f} s"

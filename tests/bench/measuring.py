@@ -21,58 +21,66 @@ FLOOR = ("sdk-loop",)
 MANY = 100
 """From so many streams on, what one of them costs is worth a line."""
 
+PEER = ("durable-peer", "postgres")
+FLOOR_WORK, PEER_WORK = "floor", "peer"
+
 Work = dict[str, Turns]
-"""By what the user said; the floor's under `FLOOR_WORK`."""
-FLOOR_WORK = "floor"
+"""By what the user said; the floor's and the peer's under names of their own."""
 
 
 async def warm_up(stage: Stage, plan: Plan) -> None:
     """Connections, statements, caches: what only the first turns pay."""
-    for text in (CONSTANT, RECORDS):
-        requests = await stage.turns(text, plan.warm_up)
-        await run_turns(stage.meter, stage.port, requests, plan.at_once)
-        await run_turns(stage.meter, stage.sdk_loop.hello["port"], requests, plan.at_once)
+    for work in (CONSTANT, RECORDS, FLOOR_WORK, PEER_WORK):
+        await _block(stage, work, plan.warm_up, plan.steady)
 
 
-async def turns(stage: Stage, plan: Plan, at_once: int) -> Work:
+async def turns(stage: Stage, blocks: int, count: int, at_once: int) -> Work:
     """The same number of turns of each kind, in blocks that take turns."""
-    count = plan.one_by_one if at_once == 1 else plan.together
-    blocks: dict[str, list[Turns]] = {CONSTANT: [], FLOOR_WORK: [], RECORDS: []}
-    for _ in range(plan.blocks):
-        for work, done in blocks.items():
-            requests = await stage.turns(CONSTANT if work == FLOOR_WORK else work, count)
-            port = stage.sdk_loop.hello["port"] if work == FLOOR_WORK else stage.port
-            done.append(await run_turns(stage.meter, port, requests, at_once))
-    return {work: reduce(add, done) for work, done in blocks.items()}
+    done: dict[str, list[Turns]] = {CONSTANT: [], FLOOR_WORK: [], PEER_WORK: [], RECORDS: []}
+    for _ in range(blocks):
+        for work, some in done.items():
+            some.append(await _block(stage, work, count, at_once))
+    return {work: reduce(add, some) for work, some in done.items()}
 
 
-def turn_measures(one: Work, many: Work, at_once: int) -> list[Measure]:
-    """CPU, speed and first tokens."""
+async def _block(stage: Stage, work: str, count: int, at_once: int) -> Turns:
+    others = {FLOOR_WORK: stage.sdk_loop, PEER_WORK: stage.durable_peer}
+    requests = await stage.turns(CONSTANT if work in others else work, count)
+    port = others[work].hello["port"] if work in others else stage.port
+    return await run_turns(stage.meter, port, requests, at_once)
+
+
+def turn_measures(work: dict[int, Work], idle: Reading) -> list[Measure]:
+    """CPU, speed and first tokens. What the six services make Postgres do without any turn is no cost of the peer's."""
     measures = []
-    for done, how in ((one, "one at a time"), (many, f"{at_once} at once")):
-        ours, floor = done[CONSTANT], done[FLOOR_WORK]
-        target = CPU if done is many else None
+    for at_once, done in work.items():
+        rest = 1000 * idle.of(("postgres",)) / idle.at / done[PEER_WORK].per_second
+        target = CPU if at_once > 1 else None
         measures.append(
             Measure(
-                f"CPU a turn, {how}", "ms", ours.cpu_ms(COUNTED), floor.cpu_ms(FLOOR), most=target,
-                also=CPU_IN_WORDS if target else "",
+                f"CPU a turn, {at_once} at once", "ms", done[CONSTANT].cpu_ms(COUNTED), done[FLOOR_WORK].cpu_ms(FLOOR),
+                done[PEER_WORK].cpu_ms(PEER) - rest, most=target, also=CPU_IN_WORDS if target else "",
             )
         )  # fmt: skip
         measures.append(Measure("  the same with tools that read records", "ms", done[RECORDS].cpu_ms(COUNTED)))
-    for done, how in ((one, "one at a time"), (many, f"{at_once} at once")):
-        ours, floor = done[CONSTANT], done[FLOOR_WORK]
-        measures.append(Measure(f"turns a second, {how}", "1/s", ours.per_second, floor.per_second))
-    for percent in (50, 99):
-        first, floors = (percentile(one[work].first_tokens, percent) * 1000 for work in (CONSTANT, FLOOR_WORK))
-        most_ratio = FIRST_TOKEN if percent == 50 else None
-        measures.append(Measure(f"first token p{percent}, one at a time", "ms", first, floors, most_ratio=most_ratio))
+    for at_once, done in work.items():
+        ours, floor, peer = (done[kind].per_second for kind in (CONSTANT, FLOOR_WORK, PEER_WORK))
+        measures.append(Measure(f"turns a second, {at_once} at once", "1/s", ours, floor, peer))
+    for at_once, done in work.items():
+        for percent in (50, 99):
+            ours, floor, peer = (
+                1000 * percentile(done[kind].first_tokens, percent) for kind in (CONSTANT, FLOOR_WORK, PEER_WORK)
+            )
+            most_ratio = FIRST_TOKEN if (at_once, percent) == (1, 50) else None
+            measures.append(Measure(f"first token p{percent}, {at_once} at once", "ms", ours, floor, peer, most_ratio=most_ratio))
     return measures
 
 
-def process_measures(one: Work, many: Work, idle: Reading, memory: dict[str, tuple[float, float]]) -> list[Measure]:
-    """Where the CPU went, at sixteen at once, and what each process holds."""
+def process_measures(work: dict[int, Work], at_once: int, idle: Reading, memory: dict[str, tuple[float, float]]) -> list[Measure]:
+    """Where the CPU went, and what each process holds."""
+    one, many = work[1], work[at_once]
     measures = []
-    for name in (*SERVICES, *STORES, CLIENT, "model"):
+    for name in (*SERVICES, *STORES, CLIENT, "model", "durable-peer"):
         rss, pss = memory.get(name, (0.0, 0.0))
         held = f"; {rss:.0f} MiB RSS, {pss:.0f} PSS" if rss else ""
         counted = "" if name in COUNTED else "not counted; "

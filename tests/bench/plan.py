@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Plan:
-    """Turns at one and at sixteen at a time come in `blocks`, ours and the floor's in turn, so that both see the same machine."""
+    """Turns come in `blocks`, ours, the floor's and the peer's in turn, so that all see the same machine."""
 
     warm_up: int = 64
     blocks: int = 4
-    one_by_one: int = 40
-    together: int = 160
-    at_once: int = 16
+    at_once: tuple[tuple[int, int], ...] = ((1, 40), (16, 160), (64, 192))
+    """How many turns at a time, and how many in a block."""
+    steady: int = 16
+    """Of these, where CPU is told by process."""
     resumed: int = 60
     idle: float = 4
     """Seconds without any work."""
@@ -24,5 +25,5 @@ class Plan:
 
 WHOLE = Plan()
 QUICK = Plan(
-    warm_up=16, blocks=1, one_by_one=16, together=48, resumed=10, idle=1, audiences=((1, 40), (100, 40)), to_one=(100, 40)
+    warm_up=16, blocks=1, at_once=((1, 16), (16, 48)), resumed=10, idle=1, audiences=((1, 40), (100, 40)), to_one=(100, 40)
 )

@@ -11,12 +11,13 @@ Unit = Literal["ms", "µs", "1/s", "KiB", "MiB"]
 
 @dataclass(frozen=True)
 class Measure:
-    """One line. `most` (or `least`) is the target for `ours`, `most_ratio` for ours by floor; `also` says more in words."""
+    """One line. `most` is the target for `ours`, `most_ratio` for ours by floor; `also` says more in words."""
 
     what: str
     unit: Unit
     ours: float
     floor: float | None = None
+    peer: float | None = None
     most: float | None = None
     most_ratio: float | None = None
     also: str = ""
@@ -24,6 +25,10 @@ class Measure:
     @property
     def ratio(self) -> float | None:
         return None if not self.floor else self.ours / self.floor
+
+    @property
+    def peer_ratio(self) -> float | None:
+        return None if not self.peer else self.ours / self.peer
 
     @property
     def target(self) -> str:
@@ -47,10 +52,7 @@ class Report:
     sections: dict[str, list[Measure]] = field(default_factory=dict)
 
     def as_json(self) -> str:
-        sections = {
-            title: [{**asdict(measure), "ratio": measure.ratio, "met": measure.met} for measure in measures]
-            for title, measures in self.sections.items()
-        }
+        sections = {title: [_told(measure) for measure in measures] for title, measures in self.sections.items()}
         return json.dumps({"machine": self.machine, "sections": sections}, indent=2, ensure_ascii=False)
 
     def as_text(self) -> str:
@@ -61,7 +63,11 @@ class Report:
         return "\n".join(lines)
 
 
-HEADS = ("ours", "floor", "ratio", "target", "met", "")
+def _told(measure: Measure) -> dict[str, object]:
+    return {**asdict(measure), "ratio": measure.ratio, "peer_ratio": measure.peer_ratio, "met": measure.met}
+
+
+HEADS = ("ours", "floor", "ratio", "peer", "ratio", "target", "met", "")
 
 
 def _table(title: str, measures: Sequence[Measure]) -> list[str]:
@@ -76,7 +82,7 @@ def _table(title: str, measures: Sequence[Measure]) -> list[str]:
     return [lines[0], rule, *lines[1:]]
 
 
-LEFT = (0, 4, 5, 6)
+LEFT = (0, 6, 7, 8)
 """The columns of words."""
 
 
@@ -86,6 +92,8 @@ def _row(measure: Measure) -> tuple[str, ...]:
         f"{_number(measure.ours)} {measure.unit}",
         "" if measure.floor is None else f"{_number(measure.floor)} {measure.unit}",
         "" if measure.ratio is None else f"{measure.ratio:.2f}",
+        "" if measure.peer is None else f"{_number(measure.peer)} {measure.unit}",
+        "" if measure.peer_ratio is None else f"{measure.peer_ratio:.2f}",
         measure.target,
         {True: "yes", False: "no", None: ""}[measure.met],
         measure.also,

@@ -40,6 +40,7 @@ class Stage:
     db: Pool
     floor_db: Pool
     sdk_loop: Program
+    durable_peer: Program
     notify_floor: Program
     watchers: Program
     meter: Meter
@@ -81,13 +82,15 @@ async def stage(trace_ratio: float) -> AsyncIterator[Stage]:
         await _make_floor(stack.postgres.url)
         floor_db = await opened.enter_async_context(open_pool(stack.postgres.url, size=2, name="bench floor"))
         sdk_loop = await opened.enter_async_context(program("tests.bench.sdk_loop", model.base_url))
+        peer_url = await stack.postgres.ensure_database("peer")
+        durable_peer = await opened.enter_async_context(program("tests.bench.durable_peer", model.base_url, peer_url))
         notify_floor = await opened.enter_async_context(program("tests.bench.notify_floor", stack.postgres.url))
         watchers = await opened.enter_async_context(program("tests.bench.watchers"))
         pids = {name: service.pid for name, service in stack.services.items()}
         pids |= {"postgres": stack.postgres.pid, "nats": stack.nats.pid, "model": model.pid}
-        pids |= {"sdk-loop": sdk_loop.pid, "notify-floor": notify_floor.pid}
+        pids |= {"sdk-loop": sdk_loop.pid, "durable-peer": durable_peer.pid, "notify-floor": notify_floor.pid}
         company = await found_company(db)
-        yield Stage(stack, company, db, floor_db, sdk_loop, notify_floor, watchers, Meter(pids))
+        yield Stage(stack, company, db, floor_db, sdk_loop, durable_peer, notify_floor, watchers, Meter(pids))
 
 
 async def _make_floor(url: str) -> None:
