@@ -15,6 +15,7 @@ from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.questions import Questions
 from askbus_gateway.http.threads import Threads
 from askbus_gateway.http.turns import Turns
+from askbus_gateway.http.usage import UsageSums
 from askbus_gateway.sse.events import Events
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.turns import TurnStreams
@@ -43,6 +44,7 @@ async def wire(ground: Ground) -> None:
         *Actions(gate, waits).routes(),
         *Threads(gate).routes(),
         *Turns(gate, turns).routes(),
+        *UsageSums(gate).routes(),
         Route("/v1/events", events, methods=["GET"]),
         *Console().routes(),
     ]

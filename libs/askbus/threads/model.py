@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from askbus.bus.envelope import Command, Service
+from askbus.usage.model import Totals
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 LONGEST_MADE_TITLE = 80
@@ -57,10 +58,11 @@ class Message(BaseModel):
 
 
 class ThreadDetail(Thread):
-    """A thread with everything said in it, turn by turn, and its turn at work if there is one."""
+    """A thread with everything said in it, turn by turn, its turn at work if there is one, and what all of it cost."""
 
     messages: tuple[Message, ...]
     open_turns: tuple[UUID, ...]
+    usage: Totals
 
 
 class ThreadFilter(BaseModel):

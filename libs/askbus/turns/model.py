@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from askbus.bus.envelope import Command, Service
+from askbus.usage.model import Totals
 
 LONGEST_MESSAGE = 100_000
 
@@ -145,13 +146,14 @@ ERRORS: dict[str, TurnError] = {
 
 
 class TurnDetail(Turn):
-    """A turn with its last message, what it waits for, and what it proposed."""
+    """A turn with its last message, what it waits for, what it proposed, and what it cost."""
 
     answer: str | None
     cut: str | None
     model: str | None
     questions: tuple[UUID, ...]
     actions: tuple[UUID, ...]
+    usage: Totals
     error: TurnError | None = None
 
 

@@ -2,6 +2,11 @@
 SELECT t.*,
        ARRAY(SELECT id FROM turns o WHERE o.thread_id = t.id AND o.state IN ('queued', 'running', 'waiting') ORDER BY o.queued_at, o.id)
            AS open_turns,
+       (SELECT jsonb_build_object(
+                   'calls', count(*), 'uncounted', count(*) FILTER (WHERE u.input_tokens IS NULL),
+                   'input_tokens', coalesce(sum(u.input_tokens), 0), 'cached_tokens', coalesce(sum(u.cached_tokens), 0),
+                   'output_tokens', coalesce(sum(u.output_tokens), 0), 'latency_ms', coalesce(sum(u.latency_ms), 0))
+          FROM usage u WHERE u.thread_id = t.id) AS usage,
        coalesce((
            SELECT jsonb_agg(jsonb_build_object(
                       'id', m.id, 'turn_id', m.turn_id, 'step', m.step, 'role', m.role, 'text', m.text, 'model', m.model, 'cut', m.cut,

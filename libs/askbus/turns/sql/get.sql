@@ -1,7 +1,12 @@
--- A turn of the user's own, while they see its project, with its last answer, what it still asks, and what it proposed.
+-- A turn of the user's own, while they see its project, with its last answer, what it still asks, what it proposed, and what it cost.
 SELECT t.*, m.text AS answer, m.cut, m.model,
        ARRAY(SELECT q.id FROM questions q WHERE q.turn_id = t.id AND q.state = 'open' ORDER BY q.id) AS questions,
-       ARRAY(SELECT a.id FROM actions a WHERE a.thread_id = t.thread_id AND a.turn_id = t.id ORDER BY a.id) AS actions
+       ARRAY(SELECT a.id FROM actions a WHERE a.thread_id = t.thread_id AND a.turn_id = t.id ORDER BY a.id) AS actions,
+       (SELECT jsonb_build_object(
+                   'calls', count(*), 'uncounted', count(*) FILTER (WHERE u.input_tokens IS NULL),
+                   'input_tokens', coalesce(sum(u.input_tokens), 0), 'cached_tokens', coalesce(sum(u.cached_tokens), 0),
+                   'output_tokens', coalesce(sum(u.output_tokens), 0), 'latency_ms', coalesce(sum(u.latency_ms), 0))
+          FROM usage u WHERE u.thread_id = t.thread_id AND u.turn_id = t.id) AS usage
   FROM turns t
   JOIN project_access p ON p.project_id = t.project_id AND p.user_id = t.user_id
   LEFT JOIN LATERAL (SELECT text, cut, model FROM messages m WHERE m.turn_id = t.id AND m.role = 'assistant' ORDER BY step DESC LIMIT 1) m
