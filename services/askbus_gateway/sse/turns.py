@@ -5,7 +5,6 @@ and worker. What the pieces lose, the stored answer at the end replaces.
 """
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -22,15 +21,19 @@ from askbus.errors import NotFound, PermissionDenied, Unavailable
 from askbus.feed.model import Change
 from askbus.runtime.health import Receive, Send
 from askbus.turns import reads
-from askbus.turns.model import OPEN, TurnDetail
+from askbus.turns.model import OPEN, TurnDetail, TurnState
 from askbus_gateway.sse.hub import Hub
-from askbus_gateway.sse.response import HEADERS, RETRY, abort_of, end_when_gone, send_all
-from askbus_gateway.sse.stream import Stream, frame
+from askbus_gateway.sse.native import NativeView
+from askbus_gateway.sse.response import RETRY, abort_of, end_when_gone, send_all
+from askbus_gateway.sse.stream import Stream
+from askbus_gateway.sse.view import Done, Happening, Interrupted, Paused, PositionLost, State, View, Withdrawn
 
 log = structlog.get_logger()
 
 LAST_WORDS = 1.0
 """Seconds that an ended turn's last piece may take to arrive before the stored answer is read and sent."""
+LAST_CALL = 0.85
+"""The part of a stream's age after which a view that has to end in words ends: before the youngest age at which it would be cut off."""
 
 
 SILENT = frozenset({"tool_call", "tool_run"})
@@ -78,7 +81,7 @@ class TurnStreams:
         self.heartbeat = heartbeat
         self.age = age
         self._watchers: defaultdict[UUID, set[Watcher]] = defaultdict(set)
-        self._stopping = False
+        self.stopping = False
         hub.listen(self._on_changes)
 
     def _on_changes(self, changes: Sequence[Change]) -> None:
@@ -91,30 +94,43 @@ class TurnStreams:
 
     def end_all(self) -> None:
         """The process drains: every stream ends, and its client resumes elsewhere."""
-        self._stopping = True
+        self.stopping = True
         for watchers in tuple(self._watchers.values()):
             for watcher in watchers:
                 watcher.say(None)
 
     async def serve(
-        self, scope: dict[str, Any], receive: Receive, send: Send, principal: Principal, turn_id: UUID, *, after: str | None
+        self,
+        scope: dict[str, Any],
+        receive: Receive,
+        send: Send,
+        principal: Principal,
+        turn_id: UUID,
+        *,
+        after: str | None = None,
+        view: View | None = None,
     ) -> None:
         """Answers the request with the stream, until the turn's end, the stream's age, or the client's leaving."""
+        view = view or NativeView()
         watcher = Watcher()
         out = Stream(principal, None, abort_of(scope))
         keys = (turn_id, principal.id, principal.user_id)
         for key in keys:
             self._watchers[key].add(watcher)
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await send({"type": "http.response.start", "status": 200, "headers": view.headers})
             out.write(RETRY)
             tasks = [
                 asyncio.create_task(end_when_gone(receive, out)),
-                asyncio.create_task(self._follow(out, watcher, principal, turn_id, after)),
+                asyncio.create_task(Following(self, out, watcher, view, principal).run(turn_id, after)),
             ]
+            # A vocabulary without ids has to end in words: a little before the stream is too old.
+            last_call = asyncio.get_running_loop().call_later(self.age * LAST_CALL, watcher.say, None) if view.pauses else None
             try:
                 await send_all(out, send, heartbeat=self.heartbeat, age=self.age)
             finally:
+                if last_call is not None:
+                    last_call.cancel()
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
@@ -124,78 +140,112 @@ class TurnStreams:
                 if not self._watchers[key]:
                     del self._watchers[key]
 
-    async def _follow(self, out: Stream, watcher: Watcher, principal: Principal, turn_id: UUID, after: str | None) -> None:
-        """The row is read before the stored pieces: of a turn that it calls over, nothing is missing there but the very last."""
-        try:
-            turn = await self._turn(principal, turn_id)
-            async with TurnStream(self.nc, turn_id, after) as pieces:
-                if not pieces.resumed:
-                    out.write(frame("reset", {"reason": "position"}))
-                if turn.state in OPEN:
-                    out.write(_state(turn))
-                elif not pieces.stored:
-                    out.write_whole(_done(turn))
-                    return
-                ended = 0
-                for piece in pieces.catch_up():  # one whole, however long: the client asked for it and is only about to read
-                    ended = _ends(piece) or ended
-                    out.write_whole(_frame_of(piece))
-                pump = asyncio.create_task(_pump(pieces, watcher))
-                try:
-                    await self._relay(out, watcher, principal, turn, ended)
-                finally:
-                    pump.cancel()
-                    await asyncio.gather(pump, return_exceptions=True)
-        except (NotFound, PermissionDenied):
-            out.write(frame("end", {"reason": "ended"}))
-        except Unavailable as error:
-            log.info("turn_stream.interrupted", reason=error.message)
-        except Exception as error:  # the stream ends and its client resumes: the turn itself goes on
-            log.exception("turn_stream.failed", error=type(error).__name__)
-        finally:
-            out.end()
-
-    async def _relay(self, out: Stream, watcher: Watcher, principal: Principal, turn: TurnDetail, ended: int) -> None:
-        """Pieces and states as they come, until the turn is over. `ended`: the last step that is told to its end."""
-        while turn.state in OPEN and not (self._stopping or out.ended):
-            event = await watcher.next()
-            if event is None:
-                return
-            if isinstance(event, Piece):
-                ended = _ends(event) or ended
-                out.write(_frame_of(event))
-                continue
-            before, turn = turn, await self._turn(principal, turn.id)
-            if (turn.state, turn.questions, turn.actions) != (before.state, before.questions, before.actions):
-                out.write(_state(turn))
-        if turn.state in OPEN:
-            return
-        if turn.attempt and ended < _last_model_step(turn):
-            await self._last_words(out, watcher, _last_model_step(turn))
-            turn = await self._turn(principal, turn.id)
-        out.write_whole(_done(turn))
-
-    async def _last_words(self, out: Stream, watcher: Watcher, step: int) -> None:
-        """The row may be here before the pieces of its last step; and what a stopped worker had said is stored a moment after the
-        turn's end."""
-        try:
-            async with asyncio.timeout(LAST_WORDS):
-                while True:
-                    event = await watcher.next()
-                    if isinstance(event, Piece):
-                        out.write(_frame_of(event))
-                        if _ends(event) >= step:
-                            return
-        except TimeoutError:
-            return
-
-    async def _turn(self, principal: Principal, turn_id: UUID) -> TurnDetail:
+    async def turn(self, principal: Principal, turn_id: UUID) -> TurnDetail:
         """The turn as its user may see it now. Raises NotFound where they may not any more."""
         async with self.pool.acquire() as db:
             now = await access.refreshed(db, principal)
             if now is None:
                 raise NotFound("This session or token has ended.")
             return await reads.get(db, now, turn_id)
+
+
+class Following:
+    """One client that follows one turn."""
+
+    def __init__(self, streams: TurnStreams, out: Stream, watcher: Watcher, view: View, principal: Principal) -> None:
+        self.streams = streams
+        self.out = out
+        self.watcher = watcher
+        self.view = view
+        self.principal = principal
+        self.ended = 0
+        """The last step that is told to its end."""
+
+    async def run(self, turn_id: UUID, after: str | None) -> None:
+        """Tells all of it. Whatever happens, the last thing told is a happening that ends the stream."""
+        last: Happening = Interrupted()
+        try:
+            last = await self._tell_until_last(turn_id, after)
+            self.out.write_whole(await self.view.show(last))
+        except (NotFound, PermissionDenied):
+            self.out.write_whole(await self.view.show(Withdrawn()))
+        except Unavailable as error:
+            log.info("turn_stream.interrupted", reason=error.message)
+            self.out.write_whole(await self.view.show(Interrupted()))
+        except Exception as error:  # the stream ends and its client resumes: the turn itself goes on
+            log.exception("turn_stream.failed", error=type(error).__name__)
+            self.out.write_whole(await self.view.show(Interrupted()))
+        finally:
+            self.out.end()
+
+    async def _tell_until_last(self, turn_id: UUID, after: str | None) -> Happening:
+        """Tells everything up to the happening that is returned, which is the last and yet untold.
+
+        The row is read before the stored pieces: of a turn that it calls over, nothing is missing there but the very last.
+        """
+        turn = await self.streams.turn(self.principal, turn_id)
+        async with TurnStream(self.streams.nc, turn_id, after) as pieces:
+            if not pieces.resumed:
+                await self._tell(PositionLost())
+            if turn.state in OPEN:
+                self.out.write_whole(await self.view.show(State(turn)))
+            elif not pieces.stored:
+                return Done(turn)
+            for piece in pieces.catch_up():  # one whole, however long: the client asked for it and is only about to read
+                self.ended = _ends(piece) or self.ended
+                self.out.write_whole(await self.view.show(piece))
+            pump = asyncio.create_task(_pump(pieces, self.watcher))
+            try:
+                return await self._relay(turn)
+            finally:
+                pump.cancel()
+                await asyncio.gather(pump, return_exceptions=True)
+
+    async def _relay(self, turn: TurnDetail) -> Happening:
+        """Pieces and states as they come, until the turn is over, or waits where the view pauses then."""
+        while turn.state in OPEN and not (self.streams.stopping or self.out.ended):
+            if self.view.pauses and _asks(turn):
+                before, turn = turn, await self._with_last_words(turn)
+                if _asks(turn):
+                    return Paused(turn)
+                await self._tell_moved(before, turn)
+                continue
+            event = await self.watcher.next()
+            if event is None:
+                return Interrupted()
+            if isinstance(event, Piece):
+                self.ended = _ends(event) or self.ended
+                await self._tell(event)
+                continue
+            before, turn = turn, await self.streams.turn(self.principal, turn.id)
+            await self._tell_moved(before, turn)
+        if turn.state in OPEN:
+            return Interrupted()
+        return Done(await self._with_last_words(turn))
+
+    async def _tell(self, what: Happening) -> None:
+        self.out.write(await self.view.show(what))
+
+    async def _tell_moved(self, before: TurnDetail, turn: TurnDetail) -> None:
+        if (turn.state, turn.questions, turn.actions) != (before.state, before.questions, before.actions):
+            await self._tell(State(turn))
+
+    async def _with_last_words(self, turn: TurnDetail) -> TurnDetail:
+        """The turn once its last step is told. The row may be here before the pieces of that step; and what a stopped worker had said is
+        stored a moment after the turn's end."""
+        step = _last_model_step(turn)
+        if not turn.attempt or max(self.ended, self.view.told) >= step:
+            return turn
+        try:
+            async with asyncio.timeout(LAST_WORDS):
+                while self.ended < step:
+                    event = await self.watcher.next()
+                    if isinstance(event, Piece):
+                        self.ended = _ends(event) or self.ended
+                        await self._tell(event)
+        except TimeoutError:
+            self.ended = step  # they are lost: nothing is waited for again
+        return await self.streams.turn(self.principal, turn.id)
 
 
 async def _pump(pieces: TurnStream, watcher: Watcher) -> None:
@@ -206,19 +256,9 @@ async def _pump(pieces: TurnStream, watcher: Watcher) -> None:
         watcher.say(None)
 
 
-def _state(turn: TurnDetail) -> bytes:
-    """The turn's state by ids; without an id of its own, since it is read anew at each connection."""
-    shown = turn.model_dump(mode="json", include={"id", "state", "questions", "actions", "error"})
-    return frame("turn", shown)
-
-
-def _done(turn: TurnDetail) -> bytes:
-    return frame("done", turn.model_dump(mode="json"))
-
-
-def _frame_of(piece: Piece) -> bytes:
-    data = json.loads(piece.data)
-    return frame(str(data.pop("type")), data, piece.id)
+def _asks(turn: TurnDetail) -> bool:
+    """Whether it waits for a person. The row of a question that was answered may be ahead of the turn's."""
+    return turn.state is TurnState.WAITING and bool(turn.questions)
 
 
 def _last_model_step(turn: TurnDetail) -> int:
