@@ -32,7 +32,7 @@ lint: $(INSTALLED)  ## style, types and import rules
 
 check: lint test  ## what has to pass before a change lands
 
-drill: $(INSTALLED)  ## 200 turns and 200 questions while services are killed at random
+drill: $(INSTALLED)  ## random kills, a thousand turns at once, ten thousand that wait
 	$(BIN)/python -m pytest -m drill -s tests
 
 bench: $(INSTALLED)  ## CPU per turn, time to the first token, time from commit to browser

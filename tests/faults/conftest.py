@@ -89,3 +89,16 @@ async def world(tmp_path_factory: pytest.TempPathFactory, options: Callable[[Pat
         company = await found_company(db)
         agent = await give_token(db, company["admin"])
         yield World(stack, model, db, company, agent, stack.postgres.database_url("records"))
+
+
+@pytest.fixture
+async def two_loops(tmp_path: Path, options: Callable[[Path, str], Options]) -> AsyncIterator[World]:
+    """A stack of its own with two agent-loops and two tool-runners."""
+    async with ScriptedModel(SCRIPT) as model:
+        made = options(tmp_path, model.base_url)
+        second = (ServiceSpec(Service.AGENT_LOOP, 2), ServiceSpec(Service.TOOL_RUNNER, 2), ServiceSpec(Service.GATEWAY, 2))
+        options_of_two = Options(data=made.data, durable=False, services=(*made.services, *second), env=made.env)
+        async with Stack(options_of_two) as stack, open_pool(stack.database_url, size=4, name="faults") as db:
+            company = await found_company(db)
+            agent = await give_token(db, company["admin"])
+            yield World(stack, model, db, company, agent, stack.postgres.database_url("records"))

@@ -36,5 +36,12 @@ SCRIPT: list[JsonValue] = [
     },
     {"when": "go on for ever", "steps": [{"text": "one two three four", "chunks": 4, "hang": 2}]},
     {"when": "hello", "steps": [{"text": "Hello there, and welcome.", "chunks": 5}]},
+    {
+        "when": "shall you",
+        "steps": [
+            {"tool_calls": [{"name": "ask_user", "arguments": {"text": "Shall I?"}}]},
+            {"text": "As you say.", "chunks": 2},
+        ],
+    },
     {"when": "hold on", "steps": [{"text": "first second third", "chunks": 3, "hold": "faults", "hold_after": 1}]},
 ]

@@ -1,21 +1,13 @@
 """Postgres and NATS killed and started again, and a worker that freezes instead of dying."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.faults import scenes
 from tests.faults.conftest import World
-from tests.faults.script import SCRIPT
 
-from askbus.bus.envelope import Service
-from askbus.db.pool import open_pool
-from askbus.stack.options import Options, ServiceSpec
-from askbus.stack.supervisor import Stack
 from askbus.testing.invariants import assert_invariants
-from askbus.testing.model_process import ScriptedModel
-from askbus.testing.people import found_company, give_token
 from askbus.testing.waiting import until
 
 pytestmark = [pytest.mark.xdist_group("stack"), pytest.mark.requirement("C2", "O2", "O3")]
@@ -64,19 +56,6 @@ async def test_a_stream_survives_the_death_of_nats(world: World) -> None:
             text = "".join([chunk async for chunk in response.aiter_text()])
     assert "first second third" in text
     assert "event: done" in text
-
-
-@pytest.fixture
-async def two_loops(tmp_path: Path, options: Callable[[Path, str], Options]) -> AsyncIterator[World]:
-    """A stack of its own with two agent-loops and two tool-runners."""
-    async with ScriptedModel(SCRIPT) as model:
-        made = options(tmp_path, model.base_url)
-        second = (ServiceSpec(Service.AGENT_LOOP, 2), ServiceSpec(Service.TOOL_RUNNER, 2), ServiceSpec(Service.GATEWAY, 2))
-        options_of_two = Options(data=made.data, durable=False, services=(*made.services, *second), env=made.env)
-        async with Stack(options_of_two) as stack, open_pool(stack.database_url, size=4, name="faults") as db:
-            company = await found_company(db)
-            agent = await give_token(db, company["admin"])
-            yield World(stack, model, db, company, agent, stack.postgres.database_url("records"))
 
 
 @pytest.mark.requirement("C2", "C25")
