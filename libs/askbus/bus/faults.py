@@ -1,11 +1,14 @@
 """What may be told of an error without a word of its content: messages of errors quote values, rows and input. Pure."""
 
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from askbus.errors import AskbusError
+
+MOST_CAUSES = 8
 
 
 def kind(error: BaseException) -> str:
@@ -17,6 +20,27 @@ def kind(error: BaseException) -> str:
 def stack(error: BaseException) -> list[str]:
     """Where it was raised, innermost last: `verbs.py:31 in answer`."""
     return [f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def told(error: BaseException) -> dict[str, str | list[str]]:
+    """For the log: what was raised, where, and what led to it."""
+    causes = [reason(cause) for cause in _causes(error)]
+    return {"error": kind(error), "frames": stack(error)} | ({"causes": causes} if causes else {})
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What it came from, or is made of; each once, and not without end."""
+    seen = {id(error)}
+    left = [error]
+    while left and len(seen) <= MOST_CAUSES:
+        one = left.pop(0)
+        parts = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        before = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+        for cause in (*parts, before):
+            if cause is not None and id(cause) not in seen:
+                seen.add(id(cause))
+                left.append(cause)
+                yield cause
 
 
 def reason(error: BaseException) -> str:

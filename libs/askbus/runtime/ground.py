@@ -181,6 +181,6 @@ class Ground:
 async def _named(name: str, work: Callable[[], Awaitable[None]]) -> None:
     try:
         await work()
-    except Exception as error:
-        log.exception("task.failed", task=name, error=type(error).__name__)
+    except Exception:
+        log.exception("task.failed", task=name)
         raise

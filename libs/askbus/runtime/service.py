@@ -131,6 +131,7 @@ def main(service: Service, make_app: Callable[[Settings], App]) -> None:
     async def serve() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(logs.on_loop_exception)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         await make_app(settings).run(stop)
