@@ -86,8 +86,6 @@ class Settings(BaseSettings):
     trace_file: Path | None = Field(None, description="Keep spans in this local file (JSON lines); `askbus trace` reads it.")
     otlp_endpoint: str | None = Field(None, description="Send spans to this OTLP/HTTP collector: http://host:4318")
 
-    crash_at: str | None = Field(None, description="For fault tests: exit hard at this named point, `point` or `point:hit`.")
-
     @field_validator("models")
     @classmethod
     def _fallbacks_exist(cls, models: dict[str, ModelConfig], info: ValidationInfo) -> dict[str, ModelConfig]:
