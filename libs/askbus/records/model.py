@@ -246,3 +246,45 @@ class ResolveResult(BaseModel):
     near: tuple[Candidate, ...] = ()
     truncated: bool = False
     """Whether there are more candidates than are listed."""
+
+
+MOST_NAMES = 200
+
+
+class ResolveNamesRequest(Request):
+    """Which records do these names mean?"""
+
+    collection: str
+    texts: tuple[Annotated[str, Field(min_length=1, max_length=500)], ...] = Field(
+        min_length=1, max_length=MOST_NAMES, description="The names as they were written, up to 200 at once."
+    )
+    fields: tuple[str, ...] = Field(
+        default=(), max_length=5, description="Text fields to look in; the record's name unless given."
+    )
+
+
+class NamedRecord(Candidate):
+    """The record that a name surely means."""
+
+    text: str
+
+
+class UnsureName(BaseModel):
+    """A name that means several records, or none: `candidates` are to choose from, `near` only look alike."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    outcome: Resolution
+    candidates: tuple[Candidate, ...] = ()
+    near: tuple[Candidate, ...] = ()
+
+
+class ResolvedNames(BaseModel):
+    """What each name came to, in the order in which they were asked."""
+
+    model_config = ConfigDict(frozen=True)
+
+    collection: str
+    matched: tuple[NamedRecord, ...]
+    unsure: tuple[UnsureName, ...]

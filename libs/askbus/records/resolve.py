@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, Text, bindparam, case, func, or_, select
+from sqlalchemy import ARRAY, ColumnElement, FromClause, Select, Text, any_, bindparam, case, func, or_, select
 from sqlalchemy.exc import DBAPIError
 
 from askbus.access.model import Principal, Scope
@@ -41,11 +41,11 @@ async def resolve(records: Records, principal: Principal, request: ResolveReques
         raise InvalidInput(f"text: {error}.", {"field": "text"}) from error
 
     async def run(schema: Schema) -> ResolveResult:
-        search = _Search(schema, schema.collection(request.collection), request.fields, text)
+        search = Search(schema, schema.collection(request.collection), request.fields, text)
         async with records.reading(principal) as connection:
             rows = [tuple(row) for row in (await connection.execute(search.same())).all()]
             if rows:
-                return _settle(request.collection, search.ranked(rows), truncated=len(rows) > MOST_CANDIDATES)
+                return settle(request.collection, search.ranked(rows), truncated=len(rows) > MOST_CANDIDATES)
             rows = [tuple(row) for row in (await connection.execute(search.alike())).all()]
             return ResolveResult(outcome=Resolution.NONE, collection=request.collection, near=search.nearest(rows))
 
@@ -55,7 +55,8 @@ async def resolve(records: Records, principal: Principal, request: ResolveReques
         raise read_failure(error) from error
 
 
-def _settle(collection: str, found: Sequence[Found], *, truncated: bool) -> ResolveResult:
+def settle(collection: str, found: Sequence[Found], *, truncated: bool) -> ResolveResult:
+    """What the records that read like the name come to, those that differ least first."""
     exact = [candidate for rank, _, candidate in found if rank == SURE]
     reads = [candidate for rank, _, candidate in found if rank <= READ_ALIKE]
     everyone = tuple(candidate for _, _, candidate in found)[:MOST_CANDIDATES]
@@ -74,7 +75,7 @@ def _settle(collection: str, found: Sequence[Found], *, truncated: bool) -> Reso
     return ResolveResult(outcome=Resolution.AMBIGUOUS, collection=collection, candidates=everyone, truncated=truncated)
 
 
-class _Search:
+class Search:
     """The statements of one request over one collection, and what their rows mean."""
 
     def __init__(self, schema: Schema, collection: Collection, fields: Sequence[str], text: str) -> None:
@@ -91,6 +92,21 @@ class _Search:
         asked = skeleton_on_server(bindparam(None, text, Text()), schema.abilities)
         self.asked: ColumnElement[Any] = select(asked).scalar_subquery()
         self.skeletons = [skeleton_on_server(expression, schema.abilities) for expression in self.searched]
+
+    def skeletons_of(self, texts: Sequence[str]) -> Select[*tuple[Any, ...]]:
+        """What each of these names is compared by, in their order."""
+        asked = (
+            func.unnest(bindparam(None, list(texts), ARRAY(Text())))
+            .table_valued("name", with_ordinality="place")
+            .render_derived()
+        )
+        return select(skeleton_on_server(asked.c.name, self.abilities)).order_by(asked.c.place)
+
+    def all_of(self, asked: Sequence[str], most: int) -> Select[*tuple[Any, ...]]:
+        """Up to `most` records that read like any of the names with these skeletons; their own skeletons are the last columns."""
+        where = or_(*(one == any_(bindparam(None, list(asked), ARRAY(Text()))) for one in self.skeletons))
+        mine = (one.label(f"s{place}") for place, one in enumerate(self.skeletons))
+        return self._rows().add_columns(*mine).where(where).order_by(*self._key()).limit(most)
 
     def same(self) -> Select[*tuple[Any, ...]]:
         """Records that a reader could take for what was asked, those that are it character by character first."""
