@@ -31,6 +31,7 @@ from askbus_agent_loop.meter import Meter
 from askbus_agent_loop.pieces import Pieces
 from askbus_agent_loop.prompt import build_request
 from askbus_agent_loop.view import TurnView
+from askbus_agent_loop.words import shown, words_of
 
 log = structlog.get_logger()
 
@@ -157,7 +158,7 @@ class Stepper:
         if recorded is None:
             return await self._interrupted(claim, pieces, meter, late=False)
         if step.calls:
-            await pieces.calls([{"id": str(call.id), "name": call.name} for call in step.calls])
+            await pieces.calls([shown(call) for call in step.calls])
         await pieces.end()
         return bool(step.calls) and all(call.refusal is not None for call in step.calls)
 
@@ -192,6 +193,7 @@ def _calls(said: Completion, tools: tuple[ToolSpec, ...]) -> list[NewCall]:
             arguments=call.arguments_text,
             refusal=call.refusal or check_arguments(call.name, call.arguments or {}, tools),
             extra=call.extra,
+            **words_of(tools, call.name),
         )
         for position, call in enumerate(said.tool_calls)
     ]

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from askbus.bus.envelope import Command, Service
+from askbus.tools.work import ShownCall
 from askbus.usage.model import Totals
 
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -27,18 +28,6 @@ class Thread(BaseModel):
     revision: int
     created_at: datetime
     updated_at: datetime
-
-
-class ShownCall(BaseModel):
-    """A tool call as people see it: which tool, how it went, and what came of it to look at. No arguments, no results."""
-
-    model_config = ConfigDict(frozen=True)
-
-    id: UUID
-    name: str
-    state: str
-    question_id: UUID | None
-    action_id: UUID | None
 
 
 class Message(BaseModel):

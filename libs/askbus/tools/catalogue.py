@@ -11,6 +11,7 @@ from askbus.records.describe import Description
 from askbus.records.model import QueryPlan, ResolveRequest, ResolveResult, Rows
 from askbus.tools.arguments import Changes, DescribeRecords, read, unknown_tool
 from askbus.tools.model import Asked, Proposed, ToolSpec
+from askbus.tools.work import Label
 
 DESCRIBE_RECORDS = ToolSpec(
     name="describe_records",
@@ -23,6 +24,7 @@ DESCRIBE_RECORDS = ToolSpec(
     output=Description,
     scope=Scope.DATA_READ,
     repeatable=True,
+    work=Label("Looking at what records there are", "Looked at what records there are"),
 )
 
 QUERY_RECORDS = ToolSpec(
@@ -39,6 +41,7 @@ QUERY_RECORDS = ToolSpec(
     output=Rows,
     scope=Scope.DATA_READ,
     repeatable=True,
+    work=Label("Reading records", "Read records"),
 )
 
 RESOLVE = ToolSpec(
@@ -52,6 +55,7 @@ RESOLVE = ToolSpec(
     output=ResolveResult,
     scope=Scope.DATA_READ,
     repeatable=True,
+    work=Label("Looking up a name", "Looked up a name"),
 )
 
 PROPOSE_CHANGES = ToolSpec(
@@ -67,6 +71,7 @@ PROPOSE_CHANGES = ToolSpec(
     output=Proposed,
     scope=Scope.ACTIONS_PROPOSE,
     repeatable=True,
+    work=Label("Preparing a change", "Prepared a change"),
 )
 
 ASK_USER = ToolSpec(
@@ -80,6 +85,7 @@ ASK_USER = ToolSpec(
     output=Asked,
     scope=Scope.CHAT,
     repeatable=True,
+    work=Label("Asking you", "Asked you"),
     in_turn=True,
 )
 

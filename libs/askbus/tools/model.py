@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 from askbus.access.model import Principal, Scope
 from askbus.errors import AskbusError, ErrorBody
 from askbus.models.clean import clean_json
+from askbus.tools.work import Label
 
 MAX_RESULT_BYTES = 65_536
 """How much of one result is kept and given to the model, where a deployment says nothing else (UTF-8)."""
@@ -55,7 +56,7 @@ class ToolSpec:
 
     `scope` is what the person must be allowed. `repeatable` says that a run without an outcome may be started again: it changes
     nothing, or names what it makes by the call, so that a second run finds the first one's. `in_turn` says that it means something
-    only inside a conversation: it is not offered to direct calls.
+    only inside a conversation: it is not offered to direct calls. `work` is what people read of its calls.
     """
 
     name: str
@@ -65,6 +66,12 @@ class ToolSpec:
     scope: Scope
     repeatable: bool
     in_turn: bool = False
+    work: Label | None = None
+
+    @property
+    def label(self) -> Label:
+        """What people read of its calls."""
+        return self.work or Label.of(self.name)
 
 
 class Asked(BaseModel):

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from askbus.bus.envelope import Command, Service
+from askbus.tools.work import ShownCall
 from askbus.usage.model import Totals
 
 LONGEST_MESSAGE = 100_000
@@ -146,13 +147,14 @@ ERRORS: dict[str, TurnError] = {
 
 
 class TurnDetail(Turn):
-    """A turn with its last message, what it waits for, what it proposed, and what it cost."""
+    """A turn with its last message, what it waits for, what it proposed, the work that was done, and what it cost."""
 
     answer: str | None
     cut: str | None
     model: str | None
     questions: tuple[UUID, ...]
     actions: tuple[UUID, ...]
+    work: tuple[ShownCall, ...]
     usage: Totals
     error: TurnError | None = None
 
@@ -200,7 +202,7 @@ class CancelTurn(Command[Turn], owner=Service.AGENT_LOOP):
 
 @dataclass(frozen=True)
 class NewCall:
-    """A tool call to be recorded with the model step that asked for it."""
+    """A tool call to be recorded with the model step that asked for it. Without a `label` there is no tool of this name."""
 
     id: UUID
     position: int
@@ -209,6 +211,9 @@ class NewCall:
     arguments: str
     refusal: str | None
     extra: object
+    label: str | None = None
+    doing: str | None = None
+    may_repeat: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,3 +30,32 @@ COMMENT ON COLUMN usage.source_id IS 'What used it: the turn, the tool call that
 COMMENT ON COLUMN usage.outcome IS 'failed: the provider gave no answer. cut: stopped, out of time, or its answer came too late to count. lost: the worker died.';
 COMMENT ON COLUMN usage.input_tokens IS 'As the provider counts, with those of tries that were made again; null where it did not say, as of a call that was cut.';
 COMMENT ON COLUMN usage.cached_tokens IS 'How many of the input tokens the provider read from its cache; null where it did not say.';
+
+-- What people see of tool calls: words that stand beside the tool, kept with the call so that they stay when the tool is gone.
+
+ALTER TABLE tool_calls
+    ADD COLUMN label text CHECK (length(label) BETWEEN 1 AND 80),
+    ADD COLUMN doing text CHECK (length(doing) BETWEEN 1 AND 80),
+    ADD COLUMN may_repeat boolean NOT NULL DEFAULT false,
+    ADD CHECK ((label IS NULL) = (doing IS NULL));
+COMMENT ON COLUMN tool_calls.label IS 'What the tool says of itself, when it is done; null where there is no tool of this name.';
+COMMENT ON COLUMN tool_calls.doing IS 'The same while it works.';
+COMMENT ON COLUMN tool_calls.may_repeat IS 'Whether the tool may be run a second time.';
+
+CREATE VIEW shown_calls AS
+    SELECT c.turn_id, c.step, c.position, c.id,
+           CASE WHEN c.label IS NULL THEN 'unknown' ELSE c.name END AS name,
+           coalesce(c.label, 'Looked for a tool that is not there') AS label,
+           coalesce(c.doing, 'Looking for a tool that is not there') AS doing,
+           CASE WHEN c.state = 'refused' THEN 'failed' ELSE coalesce(r.state::text, 'requested') END AS state,
+           CASE WHEN c.state = 'refused' OR r.state = 'failed'
+                THEN t.settled_at IS NOT NULL
+                     AND (t.state IN ('failed', 'cancelled')
+                          OR NOT EXISTS (SELECT FROM turns o WHERE o.thread_id = t.thread_id AND (o.queued_at, o.id) > (t.queued_at, t.id)))
+                     AND NOT EXISTS (SELECT FROM tool_calls b JOIN tool_runs s ON s.id = b.id WHERE b.turn_id = t.id AND NOT b.may_repeat)
+                ELSE false END AS retry,
+           r.question_id, r.action_id
+      FROM tool_calls c
+      JOIN turns t ON t.id = c.turn_id
+      LEFT JOIN tool_runs r ON r.id = c.id;
+COMMENT ON VIEW shown_calls IS 'Tool calls as people see them: no arguments, no results. A name that is no tool''s was made up by a model and is not shown.';

@@ -13,10 +13,9 @@ SELECT t.*,
                       'created_at', m.created_at,
                       'calls', coalesce((
                           SELECT jsonb_agg(jsonb_build_object(
-                                     'id', c.id, 'name', c.name,
-                                     'state', CASE WHEN c.state = 'refused' THEN 'failed' ELSE coalesce(r.state::text, 'requested') END,
-                                     'question_id', r.question_id, 'action_id', r.action_id) ORDER BY c.position)
-                            FROM tool_calls c LEFT JOIN tool_runs r ON r.id = c.id
+                                     'id', c.id, 'name', c.name, 'label', c.label, 'doing', c.doing, 'state', c.state, 'retry', c.retry,
+                                     'question_id', c.question_id, 'action_id', c.action_id) ORDER BY c.position)
+                            FROM shown_calls c
                            WHERE c.turn_id = m.turn_id AND c.step = m.step + 1), '[]'))
                       ORDER BY o.queued_at, o.id, m.seq)
              FROM messages m JOIN turns o ON o.id = m.turn_id

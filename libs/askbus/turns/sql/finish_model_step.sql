@@ -3,7 +3,8 @@
 WITH thread AS (SELECT id, revision FROM threads WHERE id = (SELECT thread_id FROM turns WHERE id = :id) FOR UPDATE),
 asked AS (
     SELECT * FROM jsonb_to_recordset(:calls::jsonb)
-        AS c (id uuid, position int, provider_id text, name text, arguments text, refusal text, extra jsonb)),
+        AS c (id uuid, position int, provider_id text, name text, arguments text, refusal text, extra jsonb,
+              label text, doing text, may_repeat boolean)),
 moved AS (
     UPDATE turns t
        SET state = (CASE WHEN EXISTS (SELECT FROM asked) THEN 'running' ELSE 'completed' END)::turn_state,
@@ -29,8 +30,9 @@ said AS (
     SELECT :message_id, counted.id, counted.revision, :id, :step, 'assistant', :text, :provider_data, :model, :cut FROM counted),
 requested AS (
     INSERT INTO tool_calls (id, workspace_id, project_id, user_id, turn_id, step, position, state, provider_id, name, arguments,
-                            refusal, extra, trace)
+                            refusal, extra, label, doing, may_repeat, trace)
     SELECT c.id, m.workspace_id, m.project_id, m.user_id, m.id, m.step, c.position,
-           CASE WHEN c.refusal IS NULL THEN 'requested' ELSE 'refused' END, c.provider_id, c.name, c.arguments, c.refusal, c.extra, :trace
+           CASE WHEN c.refusal IS NULL THEN 'requested' ELSE 'refused' END, c.provider_id, c.name, c.arguments, c.refusal, c.extra,
+           c.label, c.doing, c.may_repeat, :trace
       FROM asked c, moved m)
 SELECT state, step FROM moved

@@ -2,6 +2,10 @@
 SELECT t.*, m.text AS answer, m.cut, m.model,
        ARRAY(SELECT q.id FROM questions q WHERE q.turn_id = t.id AND q.state = 'open' ORDER BY q.id) AS questions,
        ARRAY(SELECT a.id FROM actions a WHERE a.thread_id = t.thread_id AND a.turn_id = t.id ORDER BY a.id) AS actions,
+       coalesce((SELECT jsonb_agg(jsonb_build_object(
+                            'id', c.id, 'name', c.name, 'label', c.label, 'doing', c.doing, 'state', c.state, 'retry', c.retry,
+                            'question_id', c.question_id, 'action_id', c.action_id) ORDER BY c.step, c.position)
+                   FROM shown_calls c WHERE c.turn_id = t.id), '[]') AS work,
        (SELECT jsonb_build_object(
                    'calls', count(*), 'uncounted', count(*) FILTER (WHERE u.input_tokens IS NULL),
                    'input_tokens', coalesce(sum(u.input_tokens), 0), 'cached_tokens', coalesce(sum(u.cached_tokens), 0),
