@@ -19,4 +19,5 @@ async def wire(ground: Ground) -> None:
     ground.every(every, "expire_questions", sweep.expire_questions)
     ground.every(every, "expire_actions", sweep.expire_actions)
     ground.every(every, "expire_credentials", sweep.expire_credentials)
+    ground.every(60, "expire_attachments", sweep.expire_attachments)
     ground.every(60, "prune", sweep.prune)

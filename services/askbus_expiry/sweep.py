@@ -7,6 +7,7 @@ import structlog
 
 from askbus.access.verbs import drop_login_codes, expire_sessions, expire_tokens
 from askbus.actions.verbs import expire_due as expire_actions
+from askbus.attachments.verbs import expire_due as expire_attachments
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
 from askbus.db.statements import Statement
@@ -17,6 +18,7 @@ log = structlog.get_logger()
 
 PRUNE = Statement("askbus.feed", "sql/prune.sql")
 BATCH = 100
+FEW = 10
 KEEP = 24 * 3600
 """Seconds for which the change log is kept behind the slowest relay, for clients that come back."""
 
@@ -50,6 +52,11 @@ class Sweep:
             log.info("tokens.expired", count=len(expired))
         while dropped := await drop_login_codes(self.pool, batch=BATCH):
             log.info("login_codes.dropped", count=len(dropped))
+
+    async def expire_attachments(self) -> None:
+        """Deletes uploads that went with no message; few at once, since their contents go along."""
+        while expired := await expire_attachments(self.pool, batch=FEW):
+            log.info("attachments.expired", count=len(expired))
 
     async def prune(self) -> None:
         """Deletes what every relay has passed and nobody can resume from any more."""

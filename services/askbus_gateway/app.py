@@ -11,6 +11,7 @@ from askbus_gateway.console import Console
 from askbus_gateway.http.access import Access
 from askbus_gateway.http.actions import Actions
 from askbus_gateway.http.api import make_api
+from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.questions import Questions
 from askbus_gateway.http.threads import Threads
@@ -43,6 +44,7 @@ async def wire(ground: Ground) -> None:
         *Questions(gate, waits).routes(),
         *Actions(gate, waits).routes(),
         *Threads(gate).routes(),
+        *Attachments(gate, settings).routes(),
         *Turns(gate, turns).routes(),
         *UsageSums(gate).routes(),
         Route("/v1/events", events, methods=["GET"]),

@@ -67,6 +67,16 @@ class Settings(BaseSettings):
     tool_seconds: float = Field(60, gt=0, description="How long one call of a tool may take.")
     tool_result_bytes: int = Field(65_536, ge=1024, description="How much of one tool's result is kept and given to the model.")
 
+    attachment_image_bytes: int = Field(10 << 20, ge=1024, description="The largest picture that may be uploaded, in bytes.")
+    attachment_pdf_bytes: int = Field(20 << 20, ge=1024, description="The largest PDF file that may be uploaded, in bytes.")
+    attachment_text_bytes: int = Field(
+        10 << 20, ge=1024, description="The largest text or CSV file that may be uploaded, in bytes."
+    )
+    prompt_files: int = Field(
+        20, ge=1, description="How many pictures and PDF files of a conversation, the latest, a model is sent."
+    )
+    prompt_file_bytes: int = Field(20 << 20, ge=1024, description="And how many bytes of them; older ones are named only.")
+
     pool_size: int = Field(8, ge=1, description="Postgres connections of one process.")
     slots: int = Field(8, ge=1, description="Messages that one process works on at once.")
     lease: float = Field(5, gt=0, description="How long a claimed step or run stays with a worker that shows no sign of life.")

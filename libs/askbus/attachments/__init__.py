@@ -1,0 +1,1 @@
+"""Attachments: files that people send with a message, and pictures that a tool made."""

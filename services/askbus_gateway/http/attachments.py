@@ -1,0 +1,119 @@
+"""/v1/attachments: files that go with messages. An upload is the raw body, of the type that its header says."""
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import quote
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from askbus.attachments import reads, verbs
+from askbus.attachments.content import NAMED, inspect
+from askbus.attachments.model import TYPES, Attachment, FileName, Found, Kind, Upload
+from askbus.db.ids import new_id
+from askbus.errors import TooLarge
+from askbus.runtime.settings import Settings
+from askbus_gateway.http.gate import Gate, command_id, guarded, path_id, present, query
+
+SLOTS = 2
+"""Files that one gateway looks into at once: it is work for the processor."""
+SHOWN_INLINE = frozenset({Kind.IMAGE})
+POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
+"""Content-Security-Policy Level 3: whatever a browser takes a file for, it runs no script, has no origin and loads nothing."""
+
+
+class UploadQuery(BaseModel):
+    """Where it is going to be used, and what it is called."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    project_id: UUID
+    name: FileName
+
+
+class Attachments:
+    """The routes of attachments."""
+
+    def __init__(self, gate: Gate, settings: Settings) -> None:
+        self.gate = gate
+        self.caps: Mapping[Kind, int] = {
+            Kind.IMAGE: settings.attachment_image_bytes,
+            Kind.PDF: settings.attachment_pdf_bytes,
+            Kind.TEXT: settings.attachment_text_bytes,
+            Kind.CSV: settings.attachment_text_bytes,
+        }
+        self._slots = asyncio.Semaphore(SLOTS)
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/v1/attachments", guarded(self.upload), methods=["POST"]),
+            Route("/v1/attachments/{id}", guarded(self.get), methods=["GET"]),
+            Route("/v1/attachments/{id}", guarded(self.delete), methods=["DELETE"]),
+            Route("/v1/attachments/{id}/content", guarded(self.content), methods=["GET"]),
+        ]
+
+    async def upload(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        wanted = query(request, UploadQuery)
+        key = command_id(request)
+        declared = request.headers.get("content-type", "")
+        data = await self.read(request, declared)
+        async with self._slots:
+            found = await asyncio.to_thread(inspect, data, declared, wanted.name)
+            self._refuse_large(found, len(data))
+            given = Upload(id=new_id(), command_id=key, project_id=wanted.project_id, name=wanted.name, found=found, content=data)
+            made = await verbs.upload(self.gate.pool, by, given)
+        return present(made, 201)
+
+    async def get(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(await reads.get(self.gate.pool, by, path_id(request)))
+
+    async def delete(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        await verbs.delete(self.gate.pool, by, path_id(request))
+        return Response(status_code=204)
+
+    async def content(self, request: Request) -> Response:
+        """The bytes as they came, under a policy that lets them do nothing. They never change, so the id is their validator."""
+        by = await self.gate.principal(request)
+        file = await reads.get(self.gate.pool, by, path_id(request))
+        headers = {
+            "content-disposition": _disposition(file),
+            "content-security-policy": POLICY,
+            "cross-origin-resource-policy": "same-origin",
+            "cache-control": "private, no-cache",
+            "etag": f'"{file.id}"',
+        }
+        if request.headers.get("if-none-match") == headers["etag"]:
+            return Response(status_code=304, headers=headers)
+        return Response(await reads.content(self.gate.pool, file.id), headers={**headers, "content-type": file.media_type})
+
+    async def read(self, request: Request, declared: str) -> bytes:
+        """The body, never more of it than a file of the declared type may have. Raises TooLarge as soon as that is known."""
+        said = NAMED.get(declared.partition(";")[0].strip().lower())
+        most = max(self.caps.values()) if said is None else self.caps[TYPES[said]]
+        too_large = TooLarge(f"A file of this type has at most {most} bytes.", {"most": most})
+        announced = request.headers.get("content-length", "")
+        if announced.isdecimal() and int(announced) > most:
+            raise too_large
+        data = bytearray()
+        async for chunk in request.stream():
+            if len(data) + len(chunk) > most:
+                raise too_large
+            data += chunk
+        return bytes(data)
+
+    def _refuse_large(self, found: Found, size: int) -> None:
+        most = self.caps[found.kind]
+        if size > most:
+            raise TooLarge(f"A file of this type has at most {most} bytes.", {"most": most})
+
+
+def _disposition(file: Attachment) -> str:
+    """RFC 6266 with the name as RFC 8187 writes it: no character of it can end the header or start another parameter."""
+    how = "inline" if file.kind in SHOWN_INLINE else "attachment"
+    return f"{how}; filename*=UTF-8''{quote(file.name, safe='')}"
