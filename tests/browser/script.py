@@ -65,6 +65,10 @@ SCRIPT: list[JsonValue] = [
             }
         ],
     },
+    {
+        "when": "made up",
+        "steps": [{"tool_calls": [{"name": "leak_margins", "arguments": {"of": "Ada"}}]}, {"text": "That did not work."}],
+    },
     {"when": "hello", "steps": [{"text": "Hello to you. How are things?", "chunks": 6}]},
     {"when": "broken", "steps": [{"error_status": 400, "error_message": "secret provider words"}]},
     {"when": "", "steps": [{"text": "You said: {{said}}"}]},

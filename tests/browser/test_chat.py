@@ -48,6 +48,19 @@ async def test_the_tools_that_were_used_are_one_line_that_opens(visit: Visits) -
     await expect(page.get_by_text("Read records")).to_be_visible()
 
 
+@pytest.mark.requirement("C27")
+async def test_work_that_failed_says_so_and_shows_nothing_that_the_model_wrote(visit: Visits) -> None:
+    """Fixed words, also after a reload: no name that was made up, no arguments."""
+    page = await visit("mia")
+    await say(page, "something made up")
+    for _ in range(2):
+        await expect(page.get_by_text("That did not work.")).to_be_visible()
+        await page.get_by_text("Work completed · 1 did not work").click()
+        await expect(page.get_by_text("Looked for a tool that is not there — did not work")).to_be_visible()
+        await expect(page.get_by_text("leak")).to_have_count(0)
+        await page.reload()
+
+
 @pytest.mark.requirement("C5", "W2")
 async def test_stop_keeps_what_was_said_and_says_that_it_was_stopped(visit: Visits) -> None:
     """The text so far stays, also after a reload."""

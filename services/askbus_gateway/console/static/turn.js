@@ -4,7 +4,6 @@ import { ActionCard } from './actions.js';
 import { announce, button, el, fill } from './elements.js';
 import { MarkdownView } from './markdown.js';
 import { QuestionCard } from './question.js';
-import { worked, working } from './words.js';
 
 export const OPEN = new Set(['queued', 'running', 'waiting']);
 
@@ -136,7 +135,7 @@ export class TurnView {
 
   #call({ step, calls }) {
     this.#segment(step).calls = calls;
-    this.#work([...new Set(calls.map((call) => working(call.name)))].join(', '));
+    this.#work([...new Set(calls.map((call) => call.label))].join(', '));
   }
 
   #move({ state, questions, actions }) {
@@ -224,7 +223,7 @@ function workDone(calls) {
   const lines = calls.map((call) => {
     const failed = ['failed', 'unknown'].includes(call.state);
     const how = call.state === 'unknown' ? ' — whether it was done is not known' : failed ? ' — did not work' : '';
-    return el('li', { class: failed ? 'failed' : null }, worked(call.name), how);
+    return el('li', { class: failed ? 'failed' : null }, call.label, how);
   });
   const failures = calls.filter((call) => call.state === 'failed' || call.state === 'unknown').length;
   return el(

@@ -1,4 +1,4 @@
-// The console's fixed words: times, states and the names of tools, each the same wherever it is shown.
+// The console's fixed words: times and states, each the same wherever it is shown.
 
 import { el } from './elements.js';
 
@@ -38,28 +38,6 @@ export function greeting(hour = new Date().getHours()) {
   if (hour < 5) return 'Good evening';
   if (hour < 12) return 'Good morning';
   return hour < 18 ? 'Good afternoon' : 'Good evening';
-}
-
-const TOOLS = {
-  describe_records: ['Looking at what records there are', 'Looked at what records there are'],
-  query_records: ['Reading records', 'Read records'],
-  resolve: ['Looking up a name', 'Looked up a name'],
-  propose_changes: ['Preparing a change', 'Prepared a change'],
-  ask_user: ['Asking you', 'Asked you'],
-};
-
-function spoken(name) {
-  return name.replaceAll('_', ' ');
-}
-
-/** What a tool is doing now. */
-export function working(name) {
-  return TOOLS[name]?.[0] ?? `Using ${spoken(name)}`;
-}
-
-/** What a tool did. */
-export function worked(name) {
-  return TOOLS[name]?.[1] ?? `Used ${spoken(name)}`;
 }
 
 /** States of an action: what the chip says, and its colour. */
