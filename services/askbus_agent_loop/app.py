@@ -10,12 +10,13 @@ from askbus.models.adapters import Models
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
-from askbus.threads.model import CreateThread
+from askbus.threads.model import CloseThread, CreateThread, DeleteThread, RenameThread, SaveThread
 from askbus.tools.catalogue import CATALOGUE
 from askbus.turns.model import CancelTurn, StartTurn
 from askbus_agent_loop.handlers import Handlers
 from askbus_agent_loop.pieces import Stops
 from askbus_agent_loop.stepper import Stepper
+from askbus_agent_loop.threads import Threads
 
 
 def make_app(settings: Settings) -> App:
@@ -35,7 +36,12 @@ async def wire(ground: Ground) -> None:
 
     stepper = Stepper(ground.pool, ground.nc, models, ground.settings, holder=ground.holder, tools=CATALOGUE)
     handlers = Handlers(ground.pool, stepper, stops, ground.settings, holder=ground.holder, repeat=repeat)
+    threads = Threads(ground.pool, stops)
     ground.answers(CreateThread, handlers.on_create_thread)
+    ground.answers(RenameThread, threads.on_rename_thread)
+    ground.answers(SaveThread, threads.on_save_thread)
+    ground.answers(DeleteThread, threads.on_delete_thread)
+    ground.answers(CloseThread, threads.on_close_thread)
     ground.answers(StartTurn, handlers.on_start_turn)
     ground.answers(CancelTurn, handlers.on_cancel_turn)
     ground.acts_on(

@@ -21,7 +21,8 @@ from askbus.runtime import crash
 from askbus.runtime.settings import Settings
 from askbus.runtime.telemetry import traceparent
 from askbus.threads import verbs as threads
-from askbus.threads.model import CreateThread, Thread, title_from
+from askbus.threads.lines import title_from
+from askbus.threads.model import CreateThread, Thread
 from askbus.turns import verbs
 from askbus.turns.model import CancelTurn, Claim, StartTurn, Turn
 from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Nothing, WaitForPerson, decide
@@ -53,6 +54,7 @@ class Handlers:
         self.holder = holder
         self.repeat = repeat
         self._deciding: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+        self._measured_every = min(50, settings.thread_messages // 4)
         self.budgets = Budgets(settings.model_calls_per_turn, int(settings.turn_seconds * 1000))
 
     async def on_create_thread(self, command: CreateThread) -> Thread:
@@ -65,6 +67,13 @@ class Handlers:
         """The message is durable before any model hears of it; what it superseded or interrupted is told to stop."""
         async with self.pool.acquire() as db, db.transaction():
             started = await verbs.start(db, command, title=title_from(command.text), trace=traceparent())
+            if started.unmeasured >= self._measured_every:
+                await threads.trim(
+                    db,
+                    command.thread_id,
+                    most_messages=self.settings.thread_messages,
+                    most_bytes=self.settings.thread_bytes,
+                )
             crash.point("agent.start.before_commit")
         crash.point("agent.start.after_commit")
         for turn_id in started.ended:

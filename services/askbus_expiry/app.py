@@ -19,5 +19,6 @@ async def wire(ground: Ground) -> None:
     ground.every(every, "expire_questions", sweep.expire_questions)
     ground.every(every, "expire_actions", sweep.expire_actions)
     ground.every(every, "expire_credentials", sweep.expire_credentials)
+    ground.every(every, "expire_threads", sweep.expire_threads)
     ground.every(60, "expire_attachments", sweep.expire_attachments)
     ground.every(60, "prune", sweep.prune)

@@ -13,6 +13,7 @@ from askbus.db.pool import Pool
 from askbus.db.statements import Statement
 from askbus.questions.verbs import expire_due as expire_questions
 from askbus.runtime import crash
+from askbus.threads.verbs import expire_due as expire_threads
 
 log = structlog.get_logger()
 
@@ -57,6 +58,14 @@ class Sweep:
         """Deletes uploads that went with no message; few at once, since their contents go along."""
         while expired := await expire_attachments(self.pool, batch=FEW):
             log.info("attachments.expired", count=len(expired))
+
+    async def expire_threads(self) -> None:
+        """Deletes threads that were not used for as long as they are kept, with all that they own; few at once."""
+        while expired := await expire_threads(self.pool, batch=FEW):
+            crash.point("expiry.threads.after_commit")
+            log.info("threads.expired", count=len(expired))
+            for owner in (Service.AGENT_LOOP, Service.QUESTION_BROKER, Service.ACTION_APPLIER):
+                self.nudge(owner)
 
     async def prune(self) -> None:
         """Deletes what every relay has passed and nobody can resume from any more."""

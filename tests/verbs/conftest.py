@@ -35,3 +35,17 @@ async def runner(database: TestDatabase) -> AsyncIterator[Pool]:
 async def turn(pool: Pool, company: Company) -> RunningTurn:
     """A turn of Mia's that waits for its tools."""
     return await running_turn(pool, company)
+
+
+@pytest.fixture
+async def loop(database: TestDatabase) -> AsyncIterator[Pool]:
+    """Two connections as the agent-loop's own role."""
+    async with open_pool(database.role_url(Service.AGENT_LOOP), size=2, name="agent-loop") as pool:
+        yield pool
+
+
+@pytest.fixture
+async def expiry(database: TestDatabase) -> AsyncIterator[Pool]:
+    """Two connections as expiry's own role."""
+    async with open_pool(database.role_url(Service.EXPIRY), size=2, name="expiry") as pool:
+        yield pool

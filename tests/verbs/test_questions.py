@@ -25,6 +25,7 @@ from askbus.testing.questions import (
     question_in,
 )
 from askbus.testing.servers import TestDatabase
+from askbus.testing.turns import RunningTurn
 
 
 async def state_of(pool: Pool, question_id: UUID) -> QuestionState:
@@ -153,10 +154,12 @@ async def test_a_question_id_is_one_askers_and_one_projects(pool: Pool, company:
 
 
 @pytest.mark.requirement("Q1", "Q7")
-async def test_a_call_of_a_turn_asks_once_whatever_its_second_run_calls_the_question(pool: Pool, company: Company) -> None:
+async def test_a_call_of_a_turn_asks_once_whatever_its_second_run_calls_the_question(
+    pool: Pool, company: Company, turn: RunningTurn
+) -> None:
     """A tool that is run again finds the question of its first run."""
     mia = company["mia"].principal
-    command = ask_command(mia, company.north, turn_id=uuid4())
+    command = ask_command(mia, company.north, turn_id=turn.id)
     first = await verbs.ask(pool, command, trace=None)
     again = command.model_copy(update={"question_id": uuid4(), "command_id": uuid4()})
     assert (await verbs.ask(pool, again, trace=None)).id == first.id

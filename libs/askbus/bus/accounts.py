@@ -18,7 +18,7 @@ ADMIN = "admin"
 SYSTEM = "sys"
 
 VERBS: Mapping[Service, tuple[str, ...]] = {
-    Service.AGENT_LOOP: ("CreateThread", "StartTurn", "CancelTurn"),
+    Service.AGENT_LOOP: ("CreateThread", "RenameThread", "SaveThread", "DeleteThread", "CloseThread", "StartTurn", "CancelTurn"),
     Service.TOOL_RUNNER: (),
     Service.ACTION_APPLIER: ("ProposeChanges", "ConfirmAction", "RejectAction", "WithdrawAction", "UndoAction", "PreviewUndo"),
     Service.QUESTION_BROKER: ("AskQuestion", "AnswerQuestion", "DeclineQuestion", "AskBack", "CancelQuestion"),
@@ -33,7 +33,7 @@ SENDS: Mapping[Service, Mapping[Service, tuple[str, ...]]] = {
 
 NUDGES: Mapping[Service, tuple[Service, ...]] = {
     **{owner: (owner,) for owner in FACTS_OF},
-    Service.EXPIRY: (Service.QUESTION_BROKER, Service.ACTION_APPLIER),
+    Service.EXPIRY: (Service.QUESTION_BROKER, Service.ACTION_APPLIER, Service.AGENT_LOOP),
 }
 """Whose relay a service may wake after it moved a row."""
 

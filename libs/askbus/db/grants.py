@@ -16,7 +16,7 @@ _COMMENT = re.compile(
     r"writer: (?P<writers>[a-z, -]+?)(?P<insert_only>, INSERT only)?(?:; expiry \((?P<columns>[a-z_, ]+)\))?\.(?: |$)"
 )
 HASHED = ("sessions", "login_links", "tokens")
-DELETED_BY_EXPIRY = ("change_log", "login_links", "attachments")
+DELETED_BY_EXPIRY = ("change_log", "login_links", "threads", "attachments")
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ async def ask(db: Executor, command: AskQuestion, *, trace: str | None, now: dat
             )
         except asyncpg.UniqueViolationError:
             continue  # the same ask was stored in this moment: the second look finds it
+        except asyncpg.ForeignKeyViolationError:
+            raise NotFound("The conversation, or the project, that this belongs to is gone.") from None
         if row is not None:
             return _own(command, row)
         # Nothing yet: either it is refused, or the same ask has superseded the same question in this moment.

@@ -64,6 +64,10 @@ class Settings(BaseSettings):
     model_first_token: float = Field(180, gt=0, description="How long the model may take to begin while its endpoint shows life.")
     model_calls_per_turn: int = Field(24, ge=1, description="Budget of model calls in one turn.")
     turn_seconds: float = Field(300, gt=0, description="Budget of active time of one turn; waiting for a person is not counted.")
+    thread_messages: int = Field(
+        10_000, ge=4, description="How many messages of one conversation are kept; past that its oldest exchanges go, whole."
+    )
+    thread_bytes: int = Field(64 << 20, ge=1024, description="And how many bytes, as Postgres keeps them, results of tools included.")
     tool_seconds: float = Field(60, gt=0, description="How long one call of a tool may take.")
     tool_result_bytes: int = Field(65_536, ge=1024, description="How much of one tool's result is kept and given to the model.")
 

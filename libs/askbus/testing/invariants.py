@@ -8,7 +8,8 @@ ALWAYS: Mapping[str, str] = {
     "a turn recorded two answers to one step": """
         SELECT turn_id FROM messages WHERE step IS NOT NULL GROUP BY turn_id, step HAVING count(*) > 1""",
     "a message lost its number": """
-        SELECT thread_id FROM messages GROUP BY thread_id HAVING count(*) <> max(seq) OR min(seq) <> 1""",
+        SELECT t.id FROM threads t WHERE t.revision <> t.dropped_messages + (SELECT count(*) FROM messages m WHERE m.thread_id = t.id)
+            OR t.revision < (SELECT max(seq) FROM messages m WHERE m.thread_id = t.id)""",
     "a completed turn has no answer": """
         SELECT t.id FROM turns t WHERE t.state = 'completed'
            AND NOT EXISTS (SELECT FROM messages m WHERE m.turn_id = t.id AND m.step = t.step - 1)""",

@@ -1,21 +1,29 @@
 """Threads and their messages, as people see them. Pure."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from askbus.bus.envelope import Command, Service
+from askbus.threads.lines import one_line
 from askbus.tools.work import ShownCall
 from askbus.usage.model import Totals
 
-Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-LONGEST_MADE_TITLE = 80
+
+def _one_line(value: object) -> object:
+    return one_line(value) if isinstance(value, str) else value
+
+
+Title = Annotated[str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=200)]
+TEMPORARY = timedelta(hours=24)
+"""How long a temporary conversation is kept without a message."""
 
 
 class Thread(BaseModel):
-    """A conversation. `revision` counts its messages."""
+    """A conversation. `revision` counts its messages. `temporary`: in no list and no search, and gone at `expires_at` unless something is
+    said before. `dropped_turns` of its oldest turns are not kept any more, because one thread keeps no more than a bound."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -28,10 +36,26 @@ class Thread(BaseModel):
     revision: int
     created_at: datetime
     updated_at: datetime
+    temporary: bool
+    expires_at: datetime | None
+    dropped_turns: int
+
+
+class ShownFile(BaseModel):
+    """A file in a conversation; its content is at /v1/attachments/{id}/content. `size` is in bytes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID
+    kind: str
+    media_type: str
+    name: str
+    size: int
 
 
 class Message(BaseModel):
-    """What the user said, or a model. `cut` says why an answer did not come to its end: stopped, failed, length."""
+    """What the user said, or a model. `cut` says why an answer did not come to its end: stopped, failed, length. `attachments` went with
+    a user's message, or are pictures that the calls of an answer made."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,6 +68,7 @@ class Message(BaseModel):
     cut: str | None
     created_at: datetime
     calls: tuple[ShownCall, ...] = ()
+    attachments: tuple[ShownFile, ...] = ()
 
 
 class ThreadDetail(Thread):
@@ -71,18 +96,77 @@ class ThreadPage(BaseModel):
     next: UUID | None
 
 
+class Search(BaseModel):
+    """What to look for in one's own threads: every word of `q`, in any order, as it is written, in a title or in one message."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    q: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+    project_id: UUID | None = None
+    limit: Annotated[int, Field(ge=1, le=50)] = 20
+    before: UUID | None = None
+
+
+class Hit(BaseModel):
+    """A thread that was found, and the part of its latest message that has the words. Without a message the title has them. `snippet` is
+    plain text, on one line."""
+
+    thread: Thread
+    message_id: UUID | None
+    role: str | None
+    snippet: str
+
+
+class Found(BaseModel):
+    """A page of threads that were found, latest made first; `next` is the `before` of the following page."""
+
+    hits: tuple[Hit, ...]
+    next: UUID | None
+
+
 class CreateThread(Command[Thread], owner=Service.AGENT_LOOP):
-    """Begin a conversation. Without a title the first question gives one."""
+    """Begin a conversation. Without a title the first question gives one.
+
+    A temporary one is kept for as long as it is used. `idle_limit` bounds the time without a message for ordinary ones: for front ends that
+    never say when a chat ends.
+    """
 
     thread_id: UUID
     project_id: UUID
     title: Title | None = None
+    temporary: bool = False
+    idle_limit: Annotated[timedelta, Field(ge=timedelta(minutes=1))] | None = None
 
 
-def title_from(text: str) -> str:
-    """A title from a first message: white space collapsed, shortened at a word."""
-    words = " ".join(text.split())
-    if len(words) <= LONGEST_MADE_TITLE:
-        return words
-    kept = words[: LONGEST_MADE_TITLE - 1]
-    return (kept.rpartition(" ")[0] or kept) + "…"
+class RenameThread(Command[Thread], owner=Service.AGENT_LOOP):
+    """Give a conversation a name, which nothing replaces but another one that a person gives."""
+
+    thread_id: UUID
+    title: Title
+
+
+class SaveThread(Command[Thread], owner=Service.AGENT_LOOP):
+    """Make a temporary conversation an ordinary one."""
+
+    thread_id: UUID
+
+
+class Gone(BaseModel):
+    """The thread that is no more, and its turns that were at work."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID
+    ended: tuple[UUID, ...] = ()
+
+
+class DeleteThread(Command[Gone], owner=Service.AGENT_LOOP):
+    """Delete a conversation with all that it owns. Confirmed actions stay, with their audit trail."""
+
+    thread_id: UUID
+
+
+class CloseThread(Command[Gone], owner=Service.AGENT_LOOP):
+    """The end of a temporary conversation: it is deleted. An ordinary one stays."""
+
+    thread_id: UUID

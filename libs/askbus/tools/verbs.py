@@ -7,6 +7,8 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
+import asyncpg
+
 from askbus.access.model import Principal
 from askbus.db.statements import Executor, Statement
 from askbus.tools.model import (
@@ -51,17 +53,20 @@ async def start_run(
 
     `repeatable` names the tools of which a run without an outcome may be started again. One of another tool ends as unknown here.
     """
-    row = await START_RUN.row(
-        db,
-        id=call_id,
-        claim=claim,
-        lease=lease,
-        repeatable=list(repeatable),
-        most=most,
-        results=RESULTS,
-        trace=trace,
-        now=now,
-    )
+    try:
+        row = await START_RUN.row(
+            db,
+            id=call_id,
+            claim=claim,
+            lease=lease,
+            repeatable=list(repeatable),
+            most=most,
+            results=RESULTS,
+            trace=trace,
+            now=now,
+        )
+    except asyncpg.ForeignKeyViolationError:
+        return Over("ended")  # its conversation was deleted in this moment
     if row is None or row["state"] is None:
         return Over("ended")
     if row["state"] != RunState.STARTED:

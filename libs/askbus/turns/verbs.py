@@ -33,10 +33,12 @@ RESTING = Statement("askbus.turns", "sql/resting.sql")
 
 @dataclass(frozen=True)
 class Started:
-    """The turn of a message, and the turns that the message ended: whoever works on those is to be told."""
+    """The turn of a message, and the turns that the message ended: whoever works on those is to be told. `unmeasured` messages of the
+    thread were appended since what is kept of it was last measured."""
 
     turn: Turn
     ended: tuple[UUID, ...]
+    unmeasured: int
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ async def start(db: Executor, command: StartTurn, *, title: str, trace: str | No
         raise Conflict(
             "A turn of this conversation is at work. Wait for it, or send the message with overlap enqueue or interrupt."
         )
-    return Started(Turn.model_validate(row), tuple(row["ended"]))
+    return Started(Turn.model_validate(row), tuple(row["ended"]), row["unmeasured"])
 
 
 async def cancel(db: Executor, command: CancelTurn, *, trace: str | None) -> Turn:

@@ -30,7 +30,7 @@ def shown(change: Change) -> dict[str, str | None]:
     return {
         "entity": change.entity,
         "id": str(change.entity_id),
-        "op": "upsert",
+        "op": "remove" if change.status == "deleted" else "upsert",
         "status": change.status,
         "project": str(change.project_id) if change.project_id else None,
         "assignee": str(change.assignee_id) if change.assignee_id else None,

@@ -11,6 +11,14 @@ SELECT t.*,
            SELECT jsonb_agg(jsonb_build_object(
                       'id', m.id, 'turn_id', m.turn_id, 'step', m.step, 'role', m.role, 'text', m.text, 'model', m.model, 'cut', m.cut,
                       'created_at', m.created_at,
+                      'attachments', coalesce((
+                          SELECT jsonb_agg(jsonb_build_object(
+                                     'id', f.id, 'kind', f.kind, 'media_type', f.media_type, 'name', f.name, 'size', f.size)
+                                           ORDER BY array_position(m.attachments, f.id), f.created_at, f.id)
+                            FROM attached_files f
+                           WHERE f.thread_id = t.id
+                             AND (f.id = ANY (m.attachments)
+                                  OR f.id IN (SELECT c.id FROM tool_calls c WHERE c.turn_id = m.turn_id AND c.step = m.step + 1))), '[]'),
                       'calls', coalesce((
                           SELECT jsonb_agg(jsonb_build_object(
                                      'id', c.id, 'name', c.name, 'label', c.label, 'doing', c.doing, 'state', c.state, 'retry', c.retry,
@@ -24,3 +32,4 @@ SELECT t.*,
   JOIN project_access a ON a.project_id = t.project_id AND a.user_id = t.user_id
  WHERE t.id = :id AND t.user_id = :user_id AND t.workspace_id = :workspace_id
    AND (:projects::uuid[] IS NULL OR t.project_id = ANY (:projects::uuid[]))
+   AND (t.expires_at IS NULL OR t.expires_at > now())

@@ -18,7 +18,7 @@ thread AS (
            title = CASE WHEN title = '' THEN :title ELSE title END, trace = :trace
      WHERE id = :thread_id AND NOT EXISTS (SELECT FROM existing)
        AND NOT (:overlap::text = 'reject' AND EXISTS (SELECT FROM busy))
-    RETURNING id, workspace_id, project_id, user_id, revision),
+    RETURNING id, workspace_id, project_id, user_id, revision, revision - measured AS unmeasured),
 place AS (
     SELECT greatest(clock_timestamp(), max(queued_at) + interval '1 microsecond') AS at FROM turns WHERE thread_id = :thread_id),
 made AS (
@@ -28,6 +28,6 @@ made AS (
 said AS (
     INSERT INTO messages (id, thread_id, seq, turn_id, role, text, attachments, created_at)
     SELECT :message_id, thread.id, thread.revision, made.id, 'user', :text, :attachments::uuid[], made.queued_at FROM thread, made)
-SELECT m.*, ARRAY(SELECT id FROM ended) AS ended FROM made m
+SELECT m.*, ARRAY(SELECT id FROM ended) AS ended, thread.unmeasured FROM made m, thread
 UNION ALL
-SELECT e.*, '{}' FROM existing e
+SELECT e.*, '{}', 0 FROM existing e
