@@ -165,7 +165,9 @@ class Stepper:
     async def _failed(self, claim: Claim, pieces: Pieces, error: ProviderError, meter: Meter) -> None:
         meter.told(pieces.model, error.usage)
         code = _CODES.get(error.fault, "model_unavailable")
-        log.error("turn.model_failed", turn_id=str(claim.turn_id), step=claim.step, fault=error.fault.value)
+        log.error(
+            "turn.model_failed", turn_id=str(claim.turn_id), step=claim.step, fault=error.fault.value, detail=error.detail
+        )
         await verbs.fail(self.pool, claim.turn_id, code, claim=claim, trace=traceparent())
         await verbs.record_cut(self.pool, claim, text=pieces.text, model=pieces.model, cut="failed")
         await self._charge(claim, meter, Outcome.FAILED)

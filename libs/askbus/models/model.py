@@ -13,6 +13,7 @@ from typing import Literal, Protocol, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from askbus.models.clean import clean_json, clean_text
+from askbus.models.masks import mask
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 
@@ -232,7 +233,8 @@ _PASSING = frozenset({Fault.RATE_LIMITED, Fault.OVERLOADED, Fault.CONNECTION, Fa
 
 
 class ProviderError(Exception):
-    """A model call that came to no answer. Not an AskbusError: `detail` is the provider's text, for the log and for no user.
+    """A model call that came to no answer. Not an AskbusError: `detail` is the provider's text, its keys masked, for the log
+    and for no user.
 
     `partial_text` is what was already streamed, to be kept as partial and never as an answer; `usage` what the failed attempts
     were billed, as far as it is known; `retry_after` the provider's wish in seconds.
@@ -247,9 +249,9 @@ class ProviderError(Exception):
         usage: Usage | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(f"{fault}: {detail}")
+        self.detail = mask(clean_text(detail[:2_000]))[:500]
+        super().__init__(f"{fault}: {self.detail}")
         self.fault = fault
-        self.detail = clean_text(detail)[:500]
         self.partial_text = partial_text
         self.usage = usage
         self.retry_after = retry_after
