@@ -1,6 +1,7 @@
 """How the agent-loop is put together: commands, the facts that move turns, the model, the sweep, the relay."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
@@ -11,7 +12,8 @@ from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus.threads.model import CloseThread, CreateThread, DeleteThread, RenameThread, SaveThread
-from askbus.tools.catalogue import CATALOGUE
+from askbus.tools.model import ToolSpec
+from askbus.tools.offered import offered
 from askbus.turns.model import CancelTurn, StartTurn
 from askbus_agent_loop.handlers import Handlers
 from askbus_agent_loop.pieces import Stops
@@ -20,11 +22,11 @@ from askbus_agent_loop.threads import Threads
 
 
 def make_app(settings: Settings) -> App:
-    """The agent-loop, not yet running."""
-    return App(Service.AGENT_LOOP, settings, wire)
+    """The agent-loop, not yet running. Raises SettingsError where a tool of the deployment's own cannot be used."""
+    return App(Service.AGENT_LOOP, settings, partial(wire, tools=offered(settings.tools)))
 
 
-async def wire(ground: Ground) -> None:
+async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     """Everything that the agent-loop does."""
     models = Models(ground.settings)
     ground.at_end(models.close)
@@ -34,7 +36,7 @@ async def wire(ground: Ground) -> None:
     async def repeat(facts: Sequence[Fact]) -> None:
         await publish_facts(ground.js, facts)
 
-    stepper = Stepper(ground.pool, ground.nc, models, ground.settings, holder=ground.holder, tools=CATALOGUE)
+    stepper = Stepper(ground.pool, ground.nc, models, ground.settings, holder=ground.holder, tools=tools)
     handlers = Handlers(ground.pool, stepper, stops, ground.settings, holder=ground.holder, repeat=repeat)
     threads = Threads(ground.pool, stops)
     ground.answers(CreateThread, handlers.on_create_thread)

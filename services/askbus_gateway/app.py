@@ -1,11 +1,15 @@
 """How the gateway is put together: the hub over the feed, the HTTP doors, the console, agents' authorisation."""
 
+from functools import partial
+
 from starlette.routing import Route
 
 from askbus.bus.envelope import Service
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
+from askbus.tools.model import ToolSpec
+from askbus.tools.offered import offered
 from askbus_gateway.agents import welcome_agents
 from askbus_gateway.console import Console
 from askbus_gateway.http.access import Access
@@ -15,6 +19,7 @@ from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.questions import Questions
 from askbus_gateway.http.threads import Threads
+from askbus_gateway.http.tools import Tools
 from askbus_gateway.http.turns import Turns
 from askbus_gateway.http.usage import UsageSums
 from askbus_gateway.sse.events import Events
@@ -24,11 +29,11 @@ from askbus_gateway.sse.waits import Waits
 
 
 def make_app(settings: Settings) -> App:
-    """The gateway, not yet running."""
-    return App(Service.GATEWAY, settings, wire)
+    """The gateway, not yet running. Raises SettingsError where a tool of the deployment's own cannot be used."""
+    return App(Service.GATEWAY, settings, partial(wire, tools=offered(settings.tools)))
 
 
-async def wire(ground: Ground) -> None:
+async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     """Everything that the gateway does."""
     settings = ground.settings
     gate = Gate(ground.pool, ground.commands, settings.public_url)
@@ -46,6 +51,7 @@ async def wire(ground: Ground) -> None:
         *Threads(gate).routes(),
         *Attachments(gate, settings).routes(),
         *Turns(gate, turns).routes(),
+        *Tools(gate, tools, settings).routes(),
         *UsageSums(gate).routes(),
         Route("/v1/events", events, methods=["GET"]),
         *Console().routes(),

@@ -1,35 +1,45 @@
-"""How the tool-runner is put together: its tools, facts, the signal to stop, the sweep, the relay."""
+"""How the tool-runner is put together: its tools, facts, direct calls, the signal to stop, the sweep, the relay."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from askbus.bus import signals
 from askbus.bus.envelope import Service
-from askbus.records.engine import Records, open_records
+from askbus.records.engine import open_records
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
+from askbus.tools.model import CallTool
+from askbus.tools.offered import own_tools
+from askbus_tool_runner.direct import Direct
 from askbus_tool_runner.handlers import Handlers
 from askbus_tool_runner.runner import Runner
+from askbus_tool_runner.tools.own import Aside
 from askbus_tool_runner.tools.registry import BUILT_IN, Tool
+from askbus_tool_runner.work import Work
 
 
 def make_app(settings: Settings, tools: Sequence[Tool] = BUILT_IN) -> App:
-    """The tool-runner, not yet running. A deployment may give it tools of its own beside the built-in ones."""
-    return App(Service.TOOL_RUNNER, settings, partial(wire, tools=tools))
+    """The tool-runner, not yet running, with these tools and the deployment's own. Raises SettingsError or BadTool for those."""
+    aside = Aside()
+    own = [aside.tool(tool) for tool in own_tools(settings.tools)]
+    return App(Service.TOOL_RUNNER, settings, partial(wire, tools=[*tools, *own], aside=aside))
 
 
-async def wire(ground: Ground, tools: Sequence[Tool]) -> None:
+async def wire(ground: Ground, tools: Sequence[Tool], aside: Aside) -> None:
     """Everything that the tool-runner does."""
     settings = ground.settings
     records = None
     if settings.records_url is not None:
         records = open_records(settings.records_url, settings.records_policy, pool_size=settings.pool_size)
-        ground.runs("records", partial(_kept_open, records))
-    runner = Runner(ground.pool, ground.commands, records, tools, settings)
+        ground.runs("records", partial(_kept_open, records.dispose))
+    ground.runs("own tools", partial(_kept_open, aside.close))
+    work = Work(ground.commands, records, tools, settings)
+    runner = Runner(ground.pool, work, settings)
     handlers = Handlers(ground.pool, runner, ground.nudge, settings)
 
+    ground.answers(CallTool, Direct(ground.pool, work).on_call_tool)
     ground.acts_on(
         {"tool_call.requested": handlers.on_tool_call_requested, "turn.cancelled": handlers.on_turn_cancelled},
         on_dead=handlers.on_dead,
@@ -40,9 +50,9 @@ async def wire(ground: Ground, tools: Sequence[Tool]) -> None:
     ground.at_end(handlers.drain)
 
 
-async def _kept_open(records: Records) -> None:
-    """The team's database is closed last, when nothing reads it any more."""
+async def _kept_open(close: Callable[[], Awaitable[None]]) -> None:
+    """What is closed last, when nothing uses it any more."""
     try:
         await asyncio.Event().wait()
     finally:
-        await records.dispose()
+        await close()

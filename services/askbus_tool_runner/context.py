@@ -14,13 +14,13 @@ class Context:
     """For whom a tool works, for which call, and what it may use.
 
     `by` has the rights of this moment. What a tool makes it names by `call_id`, so that a second run finds the first one's.
-    `most_bytes` is how much of its result the model will be given.
+    A direct call has no thread and no turn. `most_bytes` is how much of its result the model will be given.
     """
 
     by: Principal
     project_id: UUID
-    thread_id: UUID
-    turn_id: UUID
+    thread_id: UUID | None
+    turn_id: UUID | None
     call_id: UUID
     commands: Commands
     team: Records | None

@@ -46,7 +46,7 @@ class Handlers:
             return
         crash.point("runner.give_up.before_commit")
         ended = await verbs.give_up(
-            self.pool, fact.entity_id, repeatable=self.runner.repeatable, trace=telemetry.traceparent() or fact.traceparent
+            self.pool, fact.entity_id, repeatable=self.runner.work.repeatable, trace=telemetry.traceparent() or fact.traceparent
         )
         crash.point("runner.give_up.after_commit")
         self.committed()

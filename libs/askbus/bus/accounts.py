@@ -19,7 +19,7 @@ SYSTEM = "sys"
 
 VERBS: Mapping[Service, tuple[str, ...]] = {
     Service.AGENT_LOOP: ("CreateThread", "RenameThread", "SaveThread", "DeleteThread", "CloseThread", "StartTurn", "CancelTurn"),
-    Service.TOOL_RUNNER: (),
+    Service.TOOL_RUNNER: ("CallTool",),
     Service.ACTION_APPLIER: ("ProposeChanges", "ConfirmAction", "RejectAction", "WithdrawAction", "UndoAction", "PreviewUndo"),
     Service.QUESTION_BROKER: ("AskQuestion", "AnswerQuestion", "DeclineQuestion", "AskBack", "CancelQuestion"),
 }

@@ -19,6 +19,10 @@ def _read_json(value: object) -> object:
     return from_json(value) if isinstance(value, str) else value
 
 
+def _read_names(value: object) -> object:
+    return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
+
+
 class Settings(BaseSettings):
     """What a service is told. Durations are in seconds. A service that is given ASKBUS_SECRET derives its own Postgres role and
     NATS user from it (askbus.runtime.secrets); without it the URLs are used with the credentials that they hold."""
@@ -68,6 +72,9 @@ class Settings(BaseSettings):
         10_000, ge=4, description="How many messages of one conversation are kept; past that its oldest exchanges go, whole."
     )
     thread_bytes: int = Field(64 << 20, ge=1024, description="And how many bytes, as Postgres keeps them, results of tools included.")
+    tools: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_read_names)] = Field(
+        (), description="Python modules with tools of this deployment's own, separated by commas; see docs/own-tools.md."
+    )
     tool_seconds: float = Field(60, gt=0, description="How long one call of a tool may take.")
     tool_result_bytes: int = Field(65_536, ge=1024, description="How much of one tool's result is kept and given to the model.")
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
 from askbus.access.model import Principal, Scope
+from askbus.bus.envelope import Command, Service
 from askbus.errors import AskbusError, ErrorBody
 from askbus.models.clean import clean_json
 from askbus.tools.work import Label
@@ -72,6 +73,11 @@ class ToolSpec:
     def label(self) -> Label:
         """What people read of its calls."""
         return self.work or Label.of(self.name)
+
+    @property
+    def direct(self) -> bool:
+        """Whether it can be called outside of a conversation: a tool that may not be run twice needs the record that a turn keeps."""
+        return self.repeatable and not self.in_turn
 
 
 class Asked(BaseModel):
@@ -164,6 +170,27 @@ OUTCOME_UNKNOWN = ErrorBody(
 )
 STOPPED = ErrorBody(code="stopped", message="Stopped before it finished.")
 GIVEN_UP = ErrorBody(code="internal", message="This call could not be run. It has been logged; do without it.")
+
+
+class ToolAnswer(BaseModel):
+    """What a direct call came to; `content` has the shape of the tool's output, unless it was too long: then it is its beginning, as
+    text, and `cut` says so."""
+
+    model_config = ConfigDict(frozen=True)
+
+    call_id: UUID
+    name: str
+    content: JsonValue
+    cut: bool
+
+
+class CallTool(Command[ToolAnswer], owner=Service.TOOL_RUNNER):
+    """Run a tool outside of a conversation, as this principal. The command's id is the call's: what the tool makes is named by it, so
+    that the same command sent again finds what the first one made."""
+
+    project_id: UUID
+    name: str
+    arguments: dict[str, JsonValue]
 
 
 @dataclass(frozen=True)

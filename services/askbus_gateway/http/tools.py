@@ -1,0 +1,60 @@
+"""/v1/tools: the same tools that the model has, for programs."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from askbus.errors import NotFound
+from askbus.runtime.settings import Settings
+from askbus.tools.model import CallTool, ToolAnswer, ToolSpec
+from askbus.tools.openapi import document
+from askbus_gateway.http.gate import Gate, body, command_id, guarded, present, while_connected
+
+LONGER = 5.0
+"""Seconds that a call may take beyond the tool's own time: the way to the tool-runner and back."""
+
+
+class CallBody(BaseModel):
+    """Where the call belongs, and the tool's arguments."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    project_id: UUID
+    arguments: dict[str, JsonValue] = {}
+
+
+class Tools:
+    """The routes of tools. Those that need a conversation, or may not be run twice, are not among them."""
+
+    def __init__(self, gate: Gate, tools: Iterable[ToolSpec], settings: Settings) -> None:
+        self.gate = gate
+        self.tools = {spec.name: spec for spec in tools if spec.direct}
+        self.seconds = settings.tool_seconds + LONGER
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/v1/tools", guarded(self.list), methods=["GET"]),
+            Route("/v1/tools/{name}", guarded(self.call), methods=["POST"]),
+        ]
+
+    async def list(self, request: Request) -> Response:
+        """Those that the caller may use."""
+        by = await self.gate.principal(request)
+        return JSONResponse(document(spec for spec in self.tools.values() if by.may(spec.scope)))
+
+    async def call(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        spec = self.tools.get(request.path_params["name"])
+        if spec is None:
+            raise NotFound("There is no tool of this name that can be called directly. GET /v1/tools lists them.")
+        by.require(spec.scope)
+        said = await body(request, CallBody)
+        command = CallTool(
+            command_id=command_id(request), by=by, project_id=said.project_id, name=spec.name, arguments=said.arguments
+        )
+        answer: ToolAnswer = await while_connected(request, self.gate.commands.ask(command, timeout=self.seconds))
+        return present(answer)
