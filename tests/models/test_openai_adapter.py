@@ -22,6 +22,7 @@ from askbus.models.model import (
     ToolResult,
 )
 from askbus.models.openai_adapter import OpenAIModel
+from askbus.models.streaming import Tries
 from askbus.runtime.settings import Settings
 from askbus.stack.ports import free_port
 from askbus.testing.answers import answer, asking, collect
@@ -56,8 +57,8 @@ async def opened(
 ) -> AsyncIterator[OpenAIModel]:
     """An adapter with short waits between retries."""
     timeout = httpx2.Timeout(silence, connect=5)
-    client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout, max_retries=retries)
-    model = OpenAIModel(client, ModelConfig(model="m"), max_retries=retries, first_token=first_token, retry_delay=0.01)
+    client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout)
+    model = OpenAIModel(client, ModelConfig(model="m"), Tries(retries, first_token, 0.01))
     try:
         yield model
     finally:

@@ -11,6 +11,7 @@ from openai import AsyncOpenAI
 from askbus.models.config import ModelConfig
 from askbus.models.model import Fault, ProviderError, Usage
 from askbus.models.openai_adapter import OpenAIModel
+from askbus.models.streaming import Tries
 from askbus.testing.answers import answer, asking
 
 HI = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
@@ -55,7 +56,7 @@ async def replaying(
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(respond)) as http:
         client = AsyncOpenAI(base_url="http://provider.test/v1", api_key="key", http_client=http)
         yield (
-            OpenAIModel(client, ModelConfig(model="m"), max_retries=retries, first_token=first_token, retry_delay=0.01),
+            OpenAIModel(client, ModelConfig(model="m"), Tries(retries, first_token, 0.01)),
             requests,
         )
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from askbus.models.config import ModelConfig
 from askbus.models.model import (
     AssistantMessage,
     Cut,
@@ -21,7 +23,7 @@ from askbus.models.model import (
     ToolResult,
     UserMessage,
 )
-from askbus.models.openai_history import LONGEST_ID, request_body, wire_messages
+from askbus.models.openai_history import LONGEST_ID, request_body
 
 CASES = Path(__file__).parent.parent / "cases" / "history"
 HERE = "openai http://here/v1 m"
@@ -30,6 +32,14 @@ HERE = "openai http://here/v1 m"
 def call(call_id: str, arguments: str = "{}", name: str = "describe", **more: object) -> ToolCall:
     """A call as the database gives it back."""
     return ToolCall.read(id=call_id, name=name, arguments_text=arguments, **more)  # type: ignore[arg-type]
+
+
+def wire_messages(messages: Sequence[Message], maker: str, **more: object) -> list[JsonObject]:
+    """The messages of the body for an endpoint that is configured like this."""
+    config = ModelConfig.model_validate({"model": "m", **more})
+    messages_on_wire = request_body(ModelRequest(system="", messages=tuple(messages)), config, maker=maker)["messages"]
+    assert isinstance(messages_on_wire, list)
+    return [message for message in messages_on_wire if isinstance(message, dict)]
 
 
 def assert_valid(wire: list[JsonObject]) -> None:
@@ -222,19 +232,19 @@ def test_long_ids_of_another_maker_are_shortened_alike_in_call_and_result() -> N
 def test_text_that_utf8_cannot_carry_is_cleaned_on_the_way_out() -> None:
     """A lone surrogate would otherwise raise inside the SDK."""
     request = ModelRequest(system="s\ud83d", messages=(UserMessage(text="q\ud83d\0"),))
-    json.dumps(request_body(request, model="m", maker=HERE), ensure_ascii=False).encode()
+    json.dumps(request_body(request, ModelConfig(model="m"), maker=HERE), ensure_ascii=False).encode()
 
 
 def test_body_streams_with_usage_and_has_tools_only_if_there_are_any() -> None:
     """An empty `tools` is refused."""
     tool = ToolDefinition(name="describe", description="d", parameters={"type": "object", "properties": {}})
-    bare = request_body(ModelRequest(system="", messages=(UserMessage(text="q"),)), model="m", maker=HERE)
+    bare = request_body(ModelRequest(system="", messages=(UserMessage(text="q"),)), ModelConfig(model="m"), maker=HERE)
     assert bare == {
         "model": "m",
         "messages": [{"role": "user", "content": "q"}],
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    full = request_body(ModelRequest(system="s", messages=(), tools=(tool,)), model="m", maker=HERE)
+    full = request_body(ModelRequest(system="s", messages=(), tools=(tool,)), ModelConfig(model="m"), maker=HERE)
     assert full["tools"] == [{"type": "function", "function": tool.model_dump()}]
     assert full["messages"] == [{"role": "system", "content": "s"}]

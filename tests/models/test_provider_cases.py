@@ -1,4 +1,4 @@
-"""Streams that broke other systems, through the parser and the assembler, and through the real SDK.
+"""Streams that broke other systems, through the parser and the assembler, and through the real SDKs.
 
 P cases are rebuilt from reports, W cases are our own of the same kind.
 """
@@ -13,17 +13,27 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from pydantic import JsonValue
 
+from askbus.models.anthropic_adapter import AnthropicModel
+from askbus.models.anthropic_assembler import AnthropicAssembler
 from askbus.models.config import ModelConfig
-from askbus.models.model import Completion, ModelRequest, ProviderError, TextDelta, Usage, UserMessage
+from askbus.models.model import Completion, JsonObject, Model, ModelRequest, ProviderError, TextDelta, Usage, UserMessage
 from askbus.models.openai_adapter import OpenAIModel
 from askbus.models.openai_assembler import OpenAIAssembler
 from askbus.models.sse import EventStreamParser
+from askbus.models.streaming import Tries
 
 FOLDER = Path(__file__).parent.parent / "cases" / "providers"
 REASONING = ("reasoning_content", "reasoning", "inline_reasoning")
+ASSEMBLERS: dict[str, type[OpenAIAssembler] | type[AnthropicAssembler]] = {
+    "openai": OpenAIAssembler,
+    "anthropic": AnthropicAssembler,
+}
+
+pytestmark = pytest.mark.requirement("C16")
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class Case:
     """One stream: `reads` are the network's pieces, `expected` the neutral outcome."""
 
     id: str
+    api: str
     content_type: str
     reads: tuple[bytes, ...]
     expected: dict[str, JsonValue]
@@ -48,7 +59,7 @@ def _read(path: Path) -> Case:
         if "reads_b64" in case
         else [read.encode() for read in case["reads"]]
     )
-    return Case(case["id"], case["content_type"], tuple(reads), case["expected"])
+    return Case(case["id"], case["api"], case["content_type"], tuple(reads), case["expected"])
 
 
 def check(case: Case, texts: list[str], outcome: Completion | ProviderError) -> None:
@@ -56,7 +67,7 @@ def check(case: Case, texts: list[str], outcome: Completion | ProviderError) -> 
     expected = case.expected
     assert "".join(texts) == expected["text"]
     assert "" not in texts
-    assert _usage(outcome.usage) == expected["usage"]
+    assert _usage(outcome.usage, expected["usage"]) == expected["usage"]
     if isinstance(outcome, ProviderError):
         error = expected["error"]
         assert isinstance(error, dict), outcome
@@ -70,7 +81,7 @@ def check(case: Case, texts: list[str], outcome: Completion | ProviderError) -> 
     assert outcome.finish == expected["finish"]
     assert list(outcome.warnings) == expected.get("warnings", [])
     data = outcome.provider_data.data if outcome.provider_data else {}
-    assert next((data[name] for name in REASONING if name in data), None) == expected["reasoning"]
+    assert _reasoning(data) == expected["reasoning"]
     if "provider_data" in expected:
         assert data == expected["provider_data"]
     _check_calls(expected["tool_calls"], outcome)
@@ -89,17 +100,28 @@ def _check_calls(expected: JsonValue, outcome: Completion) -> None:
     assert got == wanted
 
 
-def _usage(usage: Usage | None) -> JsonValue:
-    return None if usage is None else {"input": usage.input_tokens, "output": usage.output_tokens}
+def _usage(usage: Usage | None, wanted: JsonValue) -> JsonValue:
+    if usage is None:
+        return None
+    told = {"input": usage.input_tokens, "output": usage.output_tokens, "cached": usage.cached_tokens}
+    return {name: count for name, count in told.items() if isinstance(wanted, dict) and name in wanted}
+
+
+def _reasoning(data: JsonObject) -> JsonValue:
+    blocks = data.get("blocks")
+    if isinstance(blocks, list):
+        thoughts = [str(block["thinking"]) for block in blocks if isinstance(block, dict) and block.get("thinking")]
+        return "\n".join(thoughts) or None
+    return next((data[name] for name in REASONING if name in data), None)
 
 
 CASES = provider_cases()
 STREAMED = [case for case in CASES if case.content_type != "application/json"]
 
 
-def assemble(reads: Iterable[bytes]) -> tuple[list[str], Completion | ProviderError]:
+def assemble(api: str, reads: Iterable[bytes]) -> tuple[list[str], Completion | ProviderError]:
     """The texts and the outcome of a stream that arrives in these pieces."""
-    parser, assembler = EventStreamParser(), OpenAIAssembler("test", "m")
+    parser, assembler = EventStreamParser(), ASSEMBLERS[api]("test", "m")
     texts: list[str] = []
     try:
         for read in [*reads, None]:
@@ -123,11 +145,11 @@ def cut_at_random(data: bytes, seed: int) -> list[bytes]:
 def test_case_comes_out_right_in_every_chunking(case: Case) -> None:
     """As it was sent, byte by byte, all at once, and cut anywhere."""
     whole = b"".join(case.reads)
-    check(case, *assemble(case.reads))
-    check(case, *assemble(whole[at : at + 1] for at in range(len(whole))))
-    check(case, *assemble([whole]))
+    check(case, *assemble(case.api, case.reads))
+    check(case, *assemble(case.api, (whole[at : at + 1] for at in range(len(whole)))))
+    check(case, *assemble(case.api, [whole]))
     for seed in range(20):
-        check(case, *assemble(cut_at_random(whole, seed)))
+        check(case, *assemble(case.api, cut_at_random(whole, seed)))
 
 
 class Replay(httpx2.AsyncByteStream):
@@ -141,26 +163,46 @@ class Replay(httpx2.AsyncByteStream):
             yield read
 
 
+def chunkings(case: Case) -> list[tuple[bytes, ...]]:
+    """As it was sent, byte by byte, all at once, and cut anywhere."""
+    whole = b"".join(case.reads)
+    return [case.reads, tuple(whole[at : at + 1] for at in range(len(whole))), (whole,), tuple(cut_at_random(whole, 1))]
+
+
+def opened(case: Case, http: httpx2.AsyncClient) -> Model:
+    """An adapter of the case's wire over this client."""
+    config, tries = ModelConfig(model="m"), Tries(retries=0)
+    if case.api == "anthropic":
+        client = AsyncAnthropic(base_url="http://provider.test", api_key="key", http_client=http, open_telemetry=False)
+        return AnthropicModel(client, config, tries)
+    return OpenAIModel(AsyncOpenAI(base_url="http://provider.test/v1", api_key="key", http_client=http), config, tries)
+
+
+async def ask(model: Model) -> tuple[list[str], Completion | ProviderError]:
+    """The texts and the outcome of one question."""
+    texts: list[str] = []
+    try:
+        async with aclosing(model.stream(ModelRequest(system="", messages=(UserMessage(text="q"),)))) as events:
+            async for event in events:
+                if isinstance(event, Completion):
+                    return texts, event
+                assert isinstance(event, TextDelta)
+                texts.append(event.text)
+    except ProviderError as error:
+        return texts, error
+    raise AssertionError("the stream ended without an outcome")
+
+
+@pytest.mark.requirement("C15")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 async def test_case_comes_out_right_through_the_sdk(case: Case) -> None:
-    """The adapter reads the SDK's raw response, so the SDK's own parsing cannot spoil it."""
+    """The adapters read the SDKs' raw responses, so the SDKs' own parsing cannot spoil them."""
+    left = chunkings(case)
 
     def respond(_request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"content-type": case.content_type}, stream=Replay(case.reads))
+        return httpx2.Response(200, headers={"content-type": case.content_type}, stream=Replay(left.pop()))
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(respond)) as http:
-        client = AsyncOpenAI(base_url="http://provider.test/v1", api_key="key", http_client=http)
-        model = OpenAIModel(client, ModelConfig(model="m"), max_retries=0)
-        texts: list[str] = []
-        outcome: Completion | ProviderError | None = None
-        try:
-            async with aclosing(model.stream(ModelRequest(system="", messages=(UserMessage(text="q"),)))) as events:
-                async for event in events:
-                    if isinstance(event, TextDelta):
-                        texts.append(event.text)
-                    elif isinstance(event, Completion):
-                        outcome = event
-        except ProviderError as error:
-            outcome = error
-    assert outcome is not None
-    check(case, texts, outcome)
+        model = opened(case, http)
+        while left:
+            check(case, *await ask(model))

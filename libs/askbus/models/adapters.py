@@ -5,9 +5,12 @@ from contextlib import AsyncExitStack
 
 import httpx2
 
+from askbus.models.anthropic_adapter import AnthropicModel
 from askbus.models.config import DEFAULT, ModelConfig
+from askbus.models.fallback import FallbackModel
 from askbus.models.model import Fault, Model, ProviderError
 from askbus.models.openai_adapter import OpenAIModel
+from askbus.models.streaming import Tries
 from askbus.runtime.settings import Settings
 
 _CONNECT = 5.0
@@ -32,6 +35,12 @@ class Models:
         config = self._configs.get(name)
         if config is None:
             raise ProviderError(Fault.NOT_CONFIGURED, f"no model {name!r} in ASKBUS_MODELS")
+        model = self._opened(name, config)
+        if config.fallback is None:
+            return model
+        return FallbackModel(model, self._opened(config.fallback, self._configs[config.fallback]))
+
+    def _opened(self, name: str, config: ModelConfig) -> Model:
         if name not in self._open:
             self._open[name] = _open(config, self._settings)
         return self._open[name]
@@ -45,12 +54,15 @@ class Models:
 
 
 def _open(config: ModelConfig, settings: Settings) -> Model:
-    from openai import AsyncOpenAI  # noqa: PLC0415  # a process without a model shall not pay for it
+    key = config.api_key.get_secret_value() if config.api_key else _NO_KEY
+    timeout = httpx2.Timeout(settings.model_silence, connect=_CONNECT)
+    tries = Tries(retries=settings.model_retries, first_token=settings.model_first_token)
+    if config.provider == "anthropic":
+        from anthropic import AsyncAnthropic  # noqa: PLC0415  # a process without such a model shall not pay for it
 
-    client = AsyncOpenAI(
-        base_url=config.endpoint,
-        api_key=config.api_key.get_secret_value() if config.api_key else _NO_KEY,
-        max_retries=settings.model_retries,
-        timeout=httpx2.Timeout(settings.model_silence, connect=_CONNECT),
-    )
-    return OpenAIModel(client, config, max_retries=settings.model_retries, first_token=settings.model_first_token)
+        # Its tracing is off: an environment variable could make it record what people say.
+        claude = AsyncAnthropic(base_url=config.endpoint, api_key=key, timeout=timeout, open_telemetry=False)
+        return AnthropicModel(claude, config, tries)
+    from openai import AsyncOpenAI  # noqa: PLC0415
+
+    return OpenAIModel(AsyncOpenAI(base_url=config.endpoint, api_key=key, timeout=timeout), config, tries)

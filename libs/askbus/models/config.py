@@ -2,14 +2,32 @@
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 
 DEFAULT = "default"
 """The name of the model that serves where nobody chose one."""
 
 Provider = Literal["openai", "anthropic"]
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+
+def _endpoint(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("must be an http or https URL without query and fragment")
+    return url.rstrip("/")
+
+
+def _header(key: SecretStr) -> SecretStr:
+    if not all("!" <= character <= "~" for character in key.get_secret_value()):
+        raise ValueError("must be printable ASCII without spaces, as it travels in an HTTP header (RFC 9110, section 5.5)")
+    return key
+
+
+Endpoint = Annotated[str, AfterValidator(_endpoint)]
+ApiKey = Annotated[SecretStr, AfterValidator(_header)]
 
 OFFICIAL: Mapping[Provider, str] = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
 """Each provider's own endpoint."""
@@ -21,8 +39,8 @@ class ModelConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     provider: Provider = "openai"
-    base_url: str | None = Field(None, description="The endpoint; the provider's own unless given.")
-    api_key: SecretStr | None = None
+    base_url: Endpoint | None = Field(None, description="The endpoint; the provider's own unless given.")
+    api_key: ApiKey | None = None
     model: str = Field(min_length=1, description="What the provider calls it.")
     images: bool = Field(True, description="Whether it takes pictures.")
     documents: bool = Field(True, description="Whether it takes PDF files.")
@@ -39,8 +57,9 @@ class ModelConfig(BaseModel):
 
     @property
     def endpoint(self) -> str:
-        """The base URL, without a slash at its end."""
-        return (self.base_url or OFFICIAL[self.provider]).rstrip("/")
+        """The base URL as the provider's SDK wants it: Anthropic's adds the version itself."""
+        url = self.base_url or OFFICIAL[self.provider]
+        return url.removesuffix("/v1") if self.provider == "anthropic" else url
 
 
 def check_fallbacks(models: Mapping[str, ModelConfig]) -> None:

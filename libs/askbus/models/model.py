@@ -149,13 +149,14 @@ class ModelRequest(Neutral):
     """One model call. The history may be in any state a crash left it in; the adapter makes it fit its wire's pairing rules.
 
     `patience` is how many seconds the caller can wait for the first word, all tries and waits between them included; None leaves that
-    to the settings.
+    to the settings. `answer_only`: the tools are named because the history has their calls, but none may be called.
     """
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()
     patience: float | None = None
+    answer_only: bool = False
 
 
 class Usage(Neutral):
@@ -222,6 +223,7 @@ class Fault(StrEnum):
     TOO_LONG = "too_long"
     BAD_REQUEST = "bad_request"
     NOT_CONFIGURED = "not_configured"
+    NOT_ACCEPTED = "not_accepted"
 
     @property
     def retryable(self) -> bool:

@@ -6,25 +6,24 @@ inside a 200, the word for the end may be missing, empty or unknown, and a proxy
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NoReturn
 
 from pydantic import JsonValue
 
+from askbus.models.billing import tokens
 from askbus.models.clean import TextCleaner, clean_json, clean_text
+from askbus.models.faults import classify
 from askbus.models.model import Completion, Fault, Finish, JsonObject, ProviderData, ProviderError, Usage
 from askbus.models.openai_calls import CallSlots
-from askbus.models.openai_faults import classify
-from askbus.models.think import ThinkFilter
+from askbus.models.think import INLINE_REASONING, ThinkFilter
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 REASONING_DETAILS = "reasoning_details"
-INLINE_REASONING = "inline_reasoning"
 
 _LENGTH_WORDS = frozenset({"length", "max_tokens", "model_length"})
 _FILTER_WORDS = frozenset({"content_filter", "safety", "refusal"})
 _NOTHING: Mapping[str, JsonValue] = {}
-MOST_TOKENS = 1 << 40
-"""More than any model takes: a larger number of tokens is a mistake of the endpoint, and none."""
 
 
 class OpenAIAssembler:
@@ -73,7 +72,10 @@ class OpenAIAssembler:
             if self.finished:
                 return ""  # an end cut short after the answer was whole
             self.fail(Fault.BAD_RESPONSE, "an event that is not JSON")
-        return self._chunk(chunk) if isinstance(chunk, dict) else ""
+        try:
+            return self._chunk(chunk) if isinstance(chunk, dict) else ""
+        except RecursionError:
+            self.fail(Fault.BAD_RESPONSE, "an event nested too deeply")
 
     def close(self) -> str:
         """The stream has ended: returns the text that was held back. Raises ProviderError if the answer is not whole."""
@@ -196,22 +198,17 @@ class OpenAIAssembler:
 
     def _bill(self, usage: Mapping[str, JsonValue]) -> None:
         """Running totals: within one request the last value stands."""
-        sent, written = _tokens(usage.get("prompt_tokens")), _tokens(usage.get("completion_tokens"))
+        sent, written = tokens(usage.get("prompt_tokens")), tokens(usage.get("completion_tokens"))
         if sent is not None and written is not None:
             details = usage.get("prompt_tokens_details")
             cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
-            self.usage = Usage(input_tokens=sent, output_tokens=written, cached_tokens=_tokens(cached))
+            self.usage = Usage(input_tokens=sent, output_tokens=written, cached_tokens=tokens(cached))
 
     def _provider_data(self, extras: bool) -> ProviderData | None:
         data: JsonObject = {name: clean_text("".join(pieces)) for name, pieces in self._reasoning.items()}
         if inline := self._think.reasoning:
             data[INLINE_REASONING] = f"{data.get(INLINE_REASONING, '')}{inline}"
-        if self._details:
-            details = clean_json(list(self._details))
-            data[REASONING_DETAILS] = details
+        with suppress(ValueError):  # what cannot be stored as it came is not given back at all
+            if self._details:
+                data[REASONING_DETAILS] = clean_json(list(self._details))
         return ProviderData(maker=self._maker, data=data) if data or extras else None
-
-
-def _tokens(number: JsonValue) -> int | None:
-    """A count of tokens, or None for what cannot be one."""
-    return number if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < MOST_TOKENS else None

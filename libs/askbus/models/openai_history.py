@@ -1,21 +1,16 @@
-"""The outbound way: a neutral request as the body of an OpenAI-compatible chat completion. Pure.
+"""The outbound way: a neutral request as the body of an OpenAI-compatible chat completion. Pure."""
 
-This is the one place that guarantees the wire's pairing rules: each call is answered once, right after the message that made it.
-
-History comes from a database that outlives crashes, stops, model switches and old versions, so nothing about it is assumed.
-"""
-
-import hashlib
 import json
-import re
+from base64 import b64encode
 from collections.abc import Sequence
 
 from askbus.models.clean import clean_text
+from askbus.models.config import ModelConfig
 from askbus.models.model import (
     AssistantMessage,
-    Cut,
+    Document,
+    Image,
     JsonObject,
-    Message,
     ModelRequest,
     ToolCall,
     ToolDefinition,
@@ -23,69 +18,115 @@ from askbus.models.model import (
     UserMessage,
 )
 from askbus.models.openai_assembler import REASONING_DETAILS, REASONING_FIELDS
+from askbus.models.pairing import Exchange, exchanges, hashed_id, in_progress, restated, wire_name
 
-_NOT_EXECUTED: dict[Cut | None, str] = {
-    "stopped": "not executed: stopped by the user",
-    "failed": "not executed: the turn failed",
-    "length": "not executed: the answer reached the output limit",
-    None: "not executed: no result was recorded",
-}
 LONGEST_ID = 40
 """OpenAI refuses longer call ids in a history; other endpoints make them."""
+_PICTURE_FOLLOWS = "The tool made a picture; it follows in the next message."
+_PICTURE_LEFT_OUT = "The tool made a picture, which cannot be shown to you."
+_FILE_LEFT_OUT = "[A file came with this message that cannot be shown to you.]"
+_PAUSE = "(The answer ends here.)"
 
 
-def request_body(request: ModelRequest, *, model: str, maker: str) -> JsonObject:
+def request_body(request: ModelRequest, config: ModelConfig, *, maker: str) -> JsonObject:
     """The body of `POST chat/completions`, streamed and with usage. `maker` says whose provider data goes along."""
+    paired = exchanges(request.messages)
+    if not config.tool_messages:
+        paired = restated(paired)
     body: JsonObject = {
-        "model": model,
-        "messages": [*_system(request.system), *wire_messages(request.messages, maker)],
+        "model": config.model,
+        "messages": [*_system(request.system), *_History(config, maker).wire(paired)],
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    if request.tools:
+    if request.tools and (config.tool_messages or not request.answer_only):
         body["tools"] = [_tool(tool) for tool in request.tools]
+        if request.answer_only:
+            body["tool_choice"] = "none"
     return body
 
 
-def wire_messages(messages: Sequence[Message], maker: str) -> list[JsonObject]:
-    """The messages on the wire. Results without a call and second results of a call are left out; calls without a result get one
-    that says why they have none; messages that say nothing are left out."""
-    answers = _answers(messages)
-    last_user = max((at for at, message in enumerate(messages) if isinstance(message, UserMessage)), default=-1)
-    wire: list[JsonObject] = []
-    for at, message in enumerate(messages):
-        if isinstance(message, UserMessage):
-            wire.append({"role": "user", "content": clean_text(message.text)})
-        elif isinstance(message, AssistantMessage) and (message.text or message.tool_calls):
-            own = message.provider_data is not None and message.provider_data.maker == maker
-            wire.append(_assistant(message, own=own, in_progress=at > last_user))
-            for call in message.tool_calls:
-                text = answers.get((at, call.id), _unanswered(message, call))
-                wire.append({"role": "tool", "tool_call_id": _wire_id(call.id, own), "content": clean_text(text)})
-    return wire
+class _History:
+    """Spells a paired history for one endpoint."""
 
+    def __init__(self, config: ModelConfig, maker: str) -> None:
+        self._config = config
+        self._maker = maker
+        self._wire: list[JsonObject] = []
 
-def _answers(messages: Sequence[Message]) -> dict[tuple[int, str], str]:
-    """The text of each result by the place of the message that made its call: the nearest one before it with that id, since
-    some endpoints number the calls of every answer from zero."""
-    asked: dict[str, int] = {}
-    answers: dict[tuple[int, str], str] = {}
-    for at, message in enumerate(messages):
-        if isinstance(message, AssistantMessage):
-            asked.update({call.id: at for call in message.tool_calls})
-        elif isinstance(message, ToolResult) and message.call_id in asked:
-            answers.setdefault((asked[message.call_id], message.call_id), message.text)
-    return answers
+    def wire(self, paired: Sequence[UserMessage | Exchange]) -> list[JsonObject]:
+        """The messages on the wire."""
+        last_user = in_progress(paired)
+        for at, one in enumerate(paired):
+            if isinstance(one, UserMessage):
+                self._user(self._content(one))
+            else:
+                self._exchange(one, in_progress=at > last_user)
+        return self._wire
 
+    def _exchange(self, exchange: Exchange, *, in_progress: bool) -> None:
+        said = exchange.said
+        own = said.provider_data is not None and said.provider_data.maker == self._maker
+        self._wire.append(_assistant(said, own=own, in_progress=in_progress))
+        shows = self._config.images and self._config.user_after_tools
+        pictures: list[JsonObject] = []
+        for call, result in zip(said.tool_calls, exchange.results, strict=True):
+            self._wire.append({"role": "tool", "tool_call_id": _wire_id(call.id, own), "content": _result(result, shows=shows)})
+            if shows and result.parts:
+                label = f"The picture that {wire_name(call.name)} made (call {_wire_id(call.id, own)}):"
+                pictures += [{"type": "text", "text": label}, *(_image(part) for part in result.parts)]
+        if pictures:
+            self._user([*pictures])
 
-def _unanswered(message: AssistantMessage, call: ToolCall) -> str:
-    if message.cut in {"stopped", "failed"}:
-        return _NOT_EXECUTED[message.cut]
-    return call.refusal or _NOT_EXECUTED[message.cut]
+    def _user(self, content: "str | list[JsonObject]") -> None:
+        """A user message. Endpoints without tool messages often want roles to alternate, others no user message right after a result."""
+        last = self._wire[-1] if self._wire else {}
+        if last.get("role") == "tool" and not self._config.user_after_tools:
+            self._wire.append({"role": "assistant", "content": _PAUSE})
+        before = last.get("content")
+        if not self._config.tool_messages and last.get("role") == "user" and isinstance(before, str) and isinstance(content, str):
+            last["content"] = f"{before}\n\n{content}"
+            return
+        self._wire.append({"role": "user", "content": [*content] if isinstance(content, list) else content})
+
+    def _content(self, message: UserMessage) -> "str | list[JsonObject]":
+        """Text alone as text, which every endpoint takes; files before it, as parts."""
+        text = clean_text(message.text)
+        taken = [part for part in message.parts if self._takes(part)]
+        if len(taken) < len(message.parts):
+            text = f"{_FILE_LEFT_OUT}\n{text}"
+        if not taken:
+            return text
+        parts = [_image(part) if isinstance(part, Image) else _document(part) for part in taken]
+        return [*parts, {"type": "text", "text": text}] if text.strip() else parts
+
+    def _takes(self, part: Image | Document) -> bool:
+        return self._config.images if isinstance(part, Image) else self._config.documents
 
 
 def _system(text: str) -> list[JsonObject]:
     return [{"role": "system", "content": clean_text(text)}] if text else []
+
+
+def _result(result: ToolResult, *, shows: bool) -> str:
+    text = clean_text(result.text)
+    if not result.parts:
+        return text
+    return "\n".join(filter(None, [text, _PICTURE_FOLLOWS if shows else _PICTURE_LEFT_OUT]))
+
+
+def _image(image: Image) -> JsonObject:
+    return {"type": "image_url", "image_url": {"url": _data_url(image.media_type, image.data)}}
+
+
+def _document(document: Document) -> JsonObject:
+    name = clean_text(document.name)
+    return {"type": "file", "file": {"filename": name, "file_data": _data_url(document.media_type, document.data)}}
+
+
+def _data_url(media_type: str, data: bytes) -> str:
+    """RFC 2397."""
+    return f"data:{media_type};base64,{b64encode(data).decode()}"
 
 
 def _assistant(message: AssistantMessage, *, own: bool, in_progress: bool) -> JsonObject:
@@ -109,7 +150,7 @@ def _call(call: ToolCall, own: bool) -> JsonObject:
     wire: JsonObject = {
         "id": _wire_id(call.id, own),
         "type": "function",
-        "function": {"name": _wire_name(call.name), "arguments": _wire_arguments(call)},
+        "function": {"name": wire_name(call.name), "arguments": _wire_arguments(call)},
     }
     if own and call.extra is not None:
         wire["extra_content"] = call.extra
@@ -124,15 +165,8 @@ def _wire_arguments(call: ToolCall) -> str:
     return json.dumps(call.arguments) if escapes or not call.arguments_text.strip() else clean_text(call.arguments_text)
 
 
-def _wire_name(name: str) -> str:
-    """A name that a model made up may be none: endpoints refuse a whole history for it."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
-
-
 def _wire_id(call_id: str, own: bool) -> str:
-    if own or 0 < len(call_id) <= LONGEST_ID:
-        return call_id
-    return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:24]}"
+    return call_id if own or 0 < len(call_id) <= LONGEST_ID else hashed_id(call_id)
 
 
 def _tool(tool: ToolDefinition) -> JsonObject:

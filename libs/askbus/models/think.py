@@ -4,6 +4,8 @@ Only the first thing in a message that is not white space can open a thought, an
 else the tags are text: an assistant that answers about data must be able to quote them, in a code fence or without.
 """
 
+INLINE_REASONING = "inline_reasoning"
+"""The name under which provider data keeps it; it is given back to nobody."""
 _OPEN = "<think>"
 _CLOSE = "</think>"
 

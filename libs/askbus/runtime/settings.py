@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationError, Validat
 from pydantic_core import from_json
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from askbus.models.config import DEFAULT, ModelConfig, ModelName, check_fallbacks
+from askbus.models.config import DEFAULT, ApiKey, Endpoint, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
 
 
@@ -54,8 +54,8 @@ class Settings(BaseSettings):
 
     callout_seed: SecretStr | None = Field(None, description="NATS account seed that signs agents' credentials (gateway only).")
 
-    model_base_url: str = Field("https://api.openai.com/v1", description="Any OpenAI-compatible endpoint.")
-    model_api_key: SecretStr | None = Field(None, description="Its key.")
+    model_base_url: Endpoint = Field("https://api.openai.com/v1", description="Any OpenAI-compatible endpoint.")
+    model_api_key: ApiKey | None = Field(None, description="Its key.")
     model_name: str = Field("gpt-5", description="The model asked for.")
     models: Annotated[dict[ModelName, ModelConfig], NoDecode, BeforeValidator(_read_json)] = Field(
         {},

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import JsonValue
 
+from askbus.models.faults import classify
 from askbus.models.model import Fault
-from askbus.models.openai_faults import classify
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from askbus.models.openai_faults import classify
         ({"message": "no such model", "code": "model_not_found"}, 404, Fault.BAD_REQUEST),
         ({"message": "messages[2]: bad"}, 400, Fault.BAD_REQUEST),
         ({"message": "This model's maximum context length is 8192 tokens"}, 400, Fault.TOO_LONG),
+        ({"type": "invalid_request_error", "message": "prompt is too long: 208310 tokens > 200000 maximum"}, 400, Fault.TOO_LONG),
+        ({"type": "invalid_request_error", "message": "Your credit balance is too low"}, 400, Fault.QUOTA),
+        ({"type": "invalid_request_error", "message": "messages: roles must alternate"}, 400, Fault.BAD_REQUEST),
+        ({"type": "api_error", "message": "Internal"}, None, Fault.OVERLOADED),
+        ({"message": "moved"}, 307, Fault.BAD_REQUEST),
         ({"message": "boom"}, 500, Fault.OVERLOADED),
         ({"message": "Overloaded", "type": "overloaded_error"}, 529, Fault.OVERLOADED),
         ({"code": 502, "message": "provider_unavailable"}, None, Fault.OVERLOADED),
@@ -38,7 +43,7 @@ def test_error_is_told_by_its_code_then_its_status_then_its_words(error: JsonVal
 
 def test_only_passing_faults_are_retryable() -> None:
     """What somebody has to do something about is not."""
-    lasting = {Fault.QUOTA, Fault.AUTH, Fault.TOO_LONG, Fault.BAD_REQUEST}
+    lasting = {Fault.QUOTA, Fault.AUTH, Fault.TOO_LONG, Fault.BAD_REQUEST, Fault.NOT_CONFIGURED, Fault.NOT_ACCEPTED}
     assert {fault for fault in Fault if not fault.retryable} == lasting
 
 

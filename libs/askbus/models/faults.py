@@ -1,20 +1,21 @@
-"""What an OpenAI-compatible endpoint means by an error: a fault of ours, from a status, a code and words. Pure.
+"""What an endpoint means by an error: a fault of ours, from a status, a code and words. Pure.
 
 Endpoints put the reason into `code`, `type`, `status` or only the message, as words or as an HTTP status; OpenAI answers an empty
-account with 429, which no waiting cures. So the words that name a lasting cause are looked for first.
+account with 429, which no waiting cures, and Anthropic with an invalid request. So the words that name a lasting cause are looked for
+first.
 """
 
 import re
 
 from pydantic import JsonValue
 
-from askbus.models.model import Fault
+from askbus.models.model import Fault, JsonObject
 
 _CODES: tuple[tuple[re.Pattern[str], Fault], ...] = (
     (re.compile(r"insufficient_quota|billing|payment|insufficient_(balance|credit)"), Fault.QUOTA),
     (re.compile(r"context_length|too_long|too_large|prompt_too"), Fault.TOO_LONG),
     (re.compile(r"rate_?limit|too_many_requests|resource_exhausted|throttl"), Fault.RATE_LIMITED),
-    (re.compile(r"overload|unavailable|server_error|internal|bad_gateway|capacity"), Fault.OVERLOADED),
+    (re.compile(r"overload|unavailable|server_error|internal|bad_gateway|capacity|^api_error"), Fault.OVERLOADED),
     (re.compile(r"timeout|timed_out|deadline"), Fault.TIMED_OUT),
     (re.compile(r"api_key|authenticat|unauthorized|permission|forbidden"), Fault.AUTH),
     (re.compile(r"invalid_request|not_found|bad_request|invalid_argument"), Fault.BAD_REQUEST),
@@ -27,19 +28,31 @@ _WORDS: tuple[tuple[re.Pattern[str], Fault], ...] = (
     (re.compile(r"timeout|timed out"), Fault.TIMED_OUT),
     (re.compile(r"api key|authenticat|unauthori[sz]ed|permission"), Fault.AUTH),
 )
+_INVALID: tuple[tuple[re.Pattern[str], Fault], ...] = (
+    (re.compile(r"credit balance"), Fault.QUOTA),
+    (re.compile(r"context length|maximum context|context window|is too long|too many tokens"), Fault.TOO_LONG),
+)
+"""What an invalid request may mean by its message alone."""
+
+_DEEPEST = 5
+"""How many error objects inside one another are looked into."""
 
 
 def classify(error: JsonValue, status: int | None = None) -> tuple[Fault, str]:
     """The fault and the provider's own message. `error` is the error object (or text), `status` the response's if it failed."""
-    fields = error if isinstance(error, dict) else {"message": error}
-    inner = fields.get("error")
-    if isinstance(inner, dict | str) and inner:
-        return classify(inner, status)
+    fields: JsonObject = error if isinstance(error, dict) else {"message": error}
+    for _ in range(_DEEPEST):
+        inner = fields.get("error")
+        if not isinstance(inner, dict | str) or not inner:
+            break
+        fields = inner if isinstance(inner, dict) else {"message": inner}
     message = fields.get("message")
     detail = message if isinstance(message, str) and message else f"an error without a message (status {status})"
     codes = [fields.get(key) for key in ("code", "type", "status")]
     word = " ".join(code for code in codes if isinstance(code, str)).lower()
     fault = _first(_CODES, word)
+    if fault is Fault.BAD_REQUEST:
+        return _first(_INVALID, detail.lower()) or fault, detail
     if fault is None:
         number = next((number for code in codes if (number := _status(code))), status)
         fault = _by_status(number, detail) if number is not None else _first(_WORDS, detail.lower())
