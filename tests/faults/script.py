@@ -43,5 +43,6 @@ SCRIPT: list[JsonValue] = [
             {"text": "As you say.", "chunks": 2},
         ],
     },
+    {"when": "hold me", "steps": [{"text": "first second third", "chunks": 3, "hold": "watching", "hold_after": 1}]},
     {"when": "hold on", "steps": [{"text": "first second third", "chunks": 3, "hold": "faults", "hold_after": 1}]},
 ]
