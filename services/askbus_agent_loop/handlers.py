@@ -25,12 +25,15 @@ from askbus.threads.lines import title_from
 from askbus.threads.model import CreateThread, Thread
 from askbus.turns import verbs
 from askbus.turns.model import CancelTurn, Claim, StartTurn, Turn
-from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Nothing, WaitForPerson, decide
+from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Last, Nothing, WaitForPerson, decide
 from askbus_agent_loop.pieces import Stops
 from askbus_agent_loop.stepper import ModelCall, Stepper
 from askbus_agent_loop.view import TurnView, load
 
 log = structlog.get_logger()
+
+SETTINGS = {"too_many_steps": "ASKBUS_MODEL_CALLS_PER_TURN", "out_of_time": "ASKBUS_TURN_SECONDS"}
+"""Which setting an operator may raise where a budget ended a turn."""
 
 Repeat = Callable[[Sequence[Fact]], Awaitable[None]]
 
@@ -131,24 +134,32 @@ class Handlers:
 
     async def _next_step(self, db: Connection, turn_id: UUID) -> ModelCall | Held | None:
         """Reads the turn, and takes its next step where that is a call of the model; other moves are made here."""
-        turn = await load(db, turn_id)
+        turn = await load(db, turn_id, exchanges=self.settings.prompt_exchanges, time_zone=self.settings.time_zone)
         if turn is None:
             return None
         if turn.lease_left > 0:
             return Held(turn.holder, turn.lease_left)
         match decide(turn, self.budgets):
-            case CallModel(step):
-                return await self._claim(db, turn, step)
+            case CallModel(step, last):
+                return await self._claim(db, turn, step, last)
             case WaitForPerson():
                 await verbs.wait(db, Claim(turn.id, turn.step, turn.attempt))
                 crash.point("agent.wait.after_commit")
             case Fail(code):
-                await verbs.fail(db, turn.id, code, claim=Claim(turn.id, turn.step, turn.attempt), trace=traceparent())
+                await self._fail(db, turn, code)
             case AwaitTools() | Nothing():
                 pass
         return None
 
-    async def _claim(self, db: Connection, turn: TurnView, step: int) -> ModelCall | Held | None:
+    async def _fail(self, db: Connection, turn: TurnView, code: str) -> None:
+        """A tool that is still at work is told to end, wherever it runs; what it comes to is recorded and changes nothing."""
+        log.warning("turn.failed", turn_id=str(turn.id), step=turn.step, code=code, setting=SETTINGS.get(code))
+        crash.point("agent.fail.before_commit")
+        if await verbs.fail(db, turn.id, code, claim=Claim(turn.id, turn.step, turn.attempt), trace=traceparent()):
+            crash.point("agent.fail.after_commit")
+            await self.stops.stop(turn.id)
+
+    async def _claim(self, db: Connection, turn: TurnView, step: int, last: Last | None) -> ModelCall | Held | None:
         """Claims last: what fails before leaves no lease behind that the next delivery would have to wait for."""
         by = await access.refreshed(db, turn.principal)
         if by is None or not (turn.visible and by.may(Scope.CHAT)):
@@ -160,7 +171,7 @@ class Handlers:
         if claimed.claim is None:
             return Held(claimed.holder, claimed.lease_left) if claimed.lease_left > 0 else None
         crash.point("agent.claim.after_commit")
-        return ModelCall(turn, claimed.claim, claimed.active_ms, notes)
+        return ModelCall(turn, claimed.claim, claimed.active_ms, notes, last)
 
     def _leave_to(self, held: Held, turn_id: UUID) -> None:
         """Somebody has the step. Where that is a call of the model in this process, it began with all that this fact can tell, and its
@@ -171,7 +182,7 @@ class Handlers:
 
     async def wake_resting(self) -> None:
         """The sweep: whatever waits for a machine and did not move is woken by a message with a new id, wherever a worker is free."""
-        rows = await verbs.resting(self.pool, stuck=self.settings.stuck_after)
+        rows = await verbs.resting(self.pool, stuck=self.settings.stuck_after, turn_ms=self.budgets.turn_ms)
         facts = [
             Fact(
                 fact="turn.queued",

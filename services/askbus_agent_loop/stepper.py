@@ -16,7 +16,7 @@ from askbus.db.ids import new_id
 from askbus.db.outages import TROUBLE
 from askbus.db.pool import Pool
 from askbus.models.adapters import Models
-from askbus.models.model import Answering, Completion, Fault, Finish, ProviderError, TextDelta
+from askbus.models.model import Answering, Completion, Fault, Finish, ModelRequest, ProviderError, TextDelta
 from askbus.runtime import crash
 from askbus.runtime.settings import Settings
 from askbus.runtime.telemetry import span, traceparent
@@ -26,10 +26,13 @@ from askbus.turns import verbs
 from askbus.turns.model import Claim, NewCall
 from askbus.turns.verbs import ModelStep
 from askbus.usage import verbs as usage
-from askbus.usage.model import Outcome
+from askbus.usage.model import Outcome, Spent
+from askbus_agent_loop.decide import Last
 from askbus_agent_loop.meter import Meter
 from askbus_agent_loop.pieces import Pieces
-from askbus_agent_loop.prompt import build_request
+from askbus_agent_loop.prompt import Bounds, build_request
+from askbus_agent_loop.substance import lacks_substance
+from askbus_agent_loop.trimming import PromptTooLong
 from askbus_agent_loop.view import TurnView
 from askbus_agent_loop.words import shown, words_of
 
@@ -37,18 +40,24 @@ log = structlog.get_logger()
 
 _CODES = {
     Fault.NOT_CONFIGURED: "model_not_configured",
-    **dict.fromkeys((Fault.AUTH, Fault.QUOTA, Fault.BAD_REQUEST, Fault.TOO_LONG), "model_refused"),
+    Fault.TOO_LONG: "prompt_too_long",
+    **dict.fromkeys((Fault.AUTH, Fault.QUOTA, Fault.BAD_REQUEST), "model_refused"),
 }
+
+
+NONE_LEFT = "Not run: this was the last step of the turn, and it was to be an answer."
 
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A claimed step with all that the request is made of: the turn, its active time so far, and what became of its thread's actions."""
+    """A claimed step with all that the request is made of: the turn, its active time so far, what became of its thread's actions, and
+    whether it is the turn's last."""
 
     turn: TurnView
     claim: Claim
     active_ms: int
     notes: Sequence[ActionNote]
+    last: Last | None = None
 
 
 class Stepper:
@@ -96,7 +105,7 @@ class Stepper:
             try:
                 await asyncio.wait({answer, lost, stop}, timeout=max(left, 0.01), return_when=asyncio.FIRST_COMPLETED)
                 if answer.done():
-                    return await self._record(claim, pieces, answer, meter)
+                    return await self._record(call, pieces, answer, meter)
                 await _end(answer)
                 return await self._interrupted(claim, pieces, meter, late=not (lost.done() or stop.done()))
             finally:
@@ -106,7 +115,7 @@ class Stepper:
     async def _ask(self, call: ModelCall, left: float, pieces: Pieces, meter: Meter) -> Completion:
         """The answer of the model that the workspace chose, streamed on the way. Raises ProviderError."""
         model = self.models.of(call.turn.model)
-        request = build_request(call.turn, call.notes, datetime.now(UTC), self.tools).model_copy(update={"patience": left})
+        request = self._request(call).model_copy(update={"patience": left})
         pieces.model = name = model.name
         meter.begin(name)
         with span(
@@ -127,6 +136,14 @@ class Stepper:
                     return event
         raise ProviderError(Fault.BAD_RESPONSE, "the stream ended without a completion")
 
+    def _request(self, call: ModelCall) -> ModelRequest:
+        """Raises ProviderError where it is larger than may be sent."""
+        bounds = Bounds(self.settings.prompt_exchanges, self.settings.prompt_bytes)
+        try:
+            return build_request(call.turn, call.notes, datetime.now(UTC), self.tools, bounds=bounds, last=call.last)
+        except PromptTooLong as error:
+            raise ProviderError(Fault.TOO_LONG, f"ASKBUS_PROMPT_BYTES: {error}") from error
+
     async def _keep(self, claim: Claim) -> None:
         """Renews the lease while the model works; returns once it is not ours any more."""
         while True:
@@ -137,7 +154,8 @@ class Stepper:
             except TROUBLE as error:
                 log.warning("turn.lease_not_renewed", turn_id=str(claim.turn_id), error=type(error).__name__)
 
-    async def _record(self, claim: Claim, pieces: Pieces, answer: "asyncio.Task[Completion]", meter: Meter) -> bool:
+    async def _record(self, call: ModelCall, pieces: Pieces, answer: "asyncio.Task[Completion]", meter: Meter) -> bool:
+        claim = call.claim
         try:
             said = answer.result()
         except ProviderError as error:
@@ -146,21 +164,17 @@ class Stepper:
         meter.told(said.model, said.usage)
         await pieces.flush()
         crash.point("agent.model.before_record")
-        step = ModelStep(
-            text=said.text,
-            calls=_calls(said, self.tools),
-            provider_data=said.provider_data.model_dump(mode="json") if said.provider_data else None,
-            cut="length" if said.finish is Finish.LENGTH and not said.tool_calls else None,
-            spent=meter.spent(Outcome.DONE),
-        )
+        step = _step(call, said, self.tools, meter.spent(Outcome.DONE))
         recorded = await verbs.finish_model_step(self.pool, claim, step, trace=traceparent())
-        crash.point("agent.model.after_record")
+        crash.point("agent.nudge.after_record" if step.nudged else "agent.model.after_record")
         if recorded is None:
             return await self._interrupted(claim, pieces, meter, late=False)
-        if step.calls:
+        if step.error is not None:
+            log.warning("turn.failed", turn_id=str(claim.turn_id), step=claim.step, code=step.error)
+        elif step.calls:
             await pieces.calls([shown(call) for call in step.calls])
         await pieces.end()
-        return bool(step.calls) and all(call.refusal is not None for call in step.calls)
+        return step.error is None and (step.nudged or (bool(step.calls) and all(call.refusal is not None for call in step.calls)))
 
     async def _failed(self, claim: Claim, pieces: Pieces, error: ProviderError, meter: Meter) -> None:
         meter.told(pieces.model, error.usage)
@@ -185,7 +199,26 @@ class Stepper:
         return False
 
 
-def _calls(said: Completion, tools: tuple[ToolSpec, ...]) -> list[NewCall]:
+def _step(call: ModelCall, said: Completion, tools: tuple[ToolSpec, ...], spent: Spent) -> ModelStep:
+    """What is recorded of an answer: as it stands, as one that the model is to better once, or as the turn's end (C34)."""
+    empty = not said.tool_calls and lacks_substance(said.text)
+    asked_again = any(before.nudged for before in call.turn.answers)
+    spoilt = bool(said.tool_calls) if call.last is not None else empty and asked_again
+    error = None
+    if spoilt or (empty and call.last is not None):
+        error = "too_many_steps" if call.last is Last.BUDGET else "no_answer"
+    return ModelStep(
+        text=said.text,
+        calls=_calls(said, tools, call.last),
+        provider_data=said.provider_data.model_dump(mode="json") if said.provider_data else None,
+        cut="length" if said.finish is Finish.LENGTH and not said.tool_calls else None,
+        spent=spent,
+        nudged=empty and error is None,
+        error=error,
+    )
+
+
+def _calls(said: Completion, tools: tuple[ToolSpec, ...], last: Last | None) -> list[NewCall]:
     return [
         NewCall(
             id=new_id(),
@@ -193,7 +226,7 @@ def _calls(said: Completion, tools: tuple[ToolSpec, ...]) -> list[NewCall]:
             provider_id=call.id,
             name=call.name,
             arguments=call.arguments_text,
-            refusal=call.refusal or check_arguments(call.name, call.arguments or {}, tools),
+            refusal=NONE_LEFT if last is not None else call.refusal or check_arguments(call.name, call.arguments or {}, tools),
             extra=call.extra,
             **words_of(tools, call.name),
         )

@@ -12,10 +12,9 @@ from askbus.access.model import Principal
 from askbus.db.statements import Executor, Statement
 from askbus.models.model import Cut
 from askbus.tools.model import ToolResult
-from askbus.turns.model import OPEN, TurnState
+from askbus.turns.model import OPEN, Context, TurnState
 
 LOAD = Statement("askbus_agent_loop", "sql/load.sql")
-MOST_MESSAGES = 200
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,13 @@ class Call:
         return self.refusal is not None or (self.result is not None and not self.result.ok)
 
     @property
+    def outcome(self) -> str | None:
+        """What it came to, in a form that can be compared."""
+        if self.question is not None:
+            return json.dumps([self.question["state"], self.question["answer"], self.question.get("reason")], sort_keys=True)
+        return self.refusal if self.result is None else self.result.text()
+
+    @property
     def key(self) -> tuple[str, str]:
         """What makes two calls the same: name and arguments, whatever the order of keys."""
         try:
@@ -73,7 +79,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Said:
-    """A message of the thread, with the calls that it asked for."""
+    """A message of the thread, with the calls that it asked for. `nudged`: it said nothing, so the model was asked once more."""
 
     turn_id: UUID
     step: int | None
@@ -83,6 +89,7 @@ class Said:
     provider_data: dict[str, JsonValue] | None
     at: datetime
     calls: tuple[Call, ...]
+    nudged: bool = False
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
@@ -95,19 +102,25 @@ class Said:
             provider_data=row["provider_data"],
             at=datetime.fromisoformat(row["at"]),
             calls=tuple(Call.of(call) for call in row["calls"] or ()),
+            nudged=row["nudged"],
         )
 
 
 @dataclass(frozen=True)
 class TurnView:
-    """A turn with everything said up to it. `model` is what its workspace chose, None for the deployment's own choice; `visible`: its
-    user sees its project now; `proposed`: its thread has actions."""
+    """A turn with everything said up to it.
+
+    `message_of` is the turn whose message it answers: its own, or that of the turn which it repeats. `active_ms` is up to now. `model` is
+    what its workspace chose, None for the deployment's own choice; `time_zone` is where its user is. `visible`: its user sees its project
+    now; `proposed`: its thread has actions.
+    """
 
     id: UUID
     workspace_id: UUID
     project_id: UUID
     user_id: UUID
     thread_id: UUID
+    message_of: UUID
     state: TurnState
     step: int
     attempt: int
@@ -116,6 +129,10 @@ class TurnView:
     holder: UUID | None
     lease_left: float
     model: str | None
+    workspace_instructions: str | None
+    instructions: str | None
+    context: tuple[Context, ...]
+    time_zone: str
     principal: Principal
     visible: bool
     proposed: bool
@@ -131,17 +148,22 @@ class TurnView:
         return self.state is TurnState.WAITING
 
     @property
+    def answers(self) -> tuple[Said, ...]:
+        """What the model said in this turn, in order."""
+        return tuple(said for said in self.messages if said.turn_id == self.id and said.role == "assistant")
+
+    @property
     def calls(self) -> tuple[Call, ...]:
         """The turn's own calls, in order."""
-        return tuple(call for said in self.messages if said.turn_id == self.id for call in said.calls)
+        return tuple(call for said in self.answers for call in said.calls)
 
     def calls_of(self, step: int) -> tuple[Call, ...]:
         return tuple(call for call in self.calls if call.step == step)
 
 
-async def load(db: Executor, turn_id: UUID) -> TurnView | None:
-    """Reads a turn; None where there is none."""
-    row = await LOAD.row(db, id=turn_id, most=MOST_MESSAGES)
+async def load(db: Executor, turn_id: UUID, *, exchanges: int, time_zone: str) -> TurnView | None:
+    """Reads a turn with its own exchange and so many before it, whole; None where there is none. `time_zone` is the deployment's."""
+    row = await LOAD.row(db, id=turn_id, exchanges=exchanges + 1, time_zone=time_zone)
     if row is None:
         return None
     messages = tuple(Said.of(message) for message in row.pop("messages") or ())
@@ -150,6 +172,7 @@ async def load(db: Executor, turn_id: UUID) -> TurnView | None:
             **row,
             "state": TurnState(row["state"]),
             "principal": Principal.model_validate(row["principal"]),
+            "context": tuple(Context.model_validate(item) for item in row["context"]),
             "messages": messages,
         }
     )

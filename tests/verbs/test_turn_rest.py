@@ -25,7 +25,7 @@ async def loop(database: TestDatabase) -> AsyncIterator[Pool]:
 
 
 async def resting(loop: Pool, stuck: float = 0) -> set[UUID]:
-    return {row["id"] for row in await verbs.resting(loop, stuck=stuck)}
+    return {row["id"] for row in await verbs.resting(loop, stuck=stuck, turn_ms=300_000)}
 
 
 async def run(pool: Pool, company: Company, turn_id: UUID, call_id: UUID, state: str, question: UUID | None = None) -> None:

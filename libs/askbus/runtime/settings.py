@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationError, Validat
 from pydantic_core import from_json
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from askbus.access.zones import TimeZone
 from askbus.models.config import DEFAULT, ApiKey, Endpoint, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
 
@@ -74,6 +75,15 @@ class Settings(BaseSettings):
     thread_bytes: int = Field(64 << 20, ge=1024, description="And how many bytes, as Postgres keeps them, results of tools included.")
     tools: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_read_names)] = Field(
         (), description="Python modules with tools of this deployment's own, separated by commas; see docs/own-tools.md."
+    )
+    prompt_bytes: int = Field(
+        400_000,
+        ge=32_768,
+        description="Budget of one prompt, about four bytes a token: older exchanges are left out, then older results of tools shortened.",
+    )
+    prompt_exchanges: int = Field(50, ge=1, description="How many of a conversation's latest exchanges are sent to the model.")
+    time_zone: TimeZone = Field(
+        "UTC", description="Where people are, as an IANA name, unless they or their workspace say otherwise."
     )
     tool_seconds: float = Field(60, gt=0, description="How long one call of a tool may take.")
     tool_result_bytes: int = Field(65_536, ge=1024, description="How much of one tool's result is kept and given to the model.")

@@ -22,6 +22,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
+from askbus.models.quoting import NOTE, unquoted
+
 _PLACE = re.compile(r"\{\{\s*(?P<root>results|match|said)(?P<path>(?:\[-?\d+\]|\.[A-Za-z_][\w-]*)*)\s*\}\}")
 _MOVE = re.compile(r"\[(?P<at>-?\d+)\]|\.(?P<key>[A-Za-z_][\w-]*)")
 
@@ -128,7 +130,10 @@ class Script:
 
     def cue(self, messages: Sequence[ChatMessage]) -> Cue:
         """What to say to this history. Raises ScriptError if a place leads nowhere."""
-        at = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
+        at = max(
+            (at for at, message in enumerate(messages) if message.role == "user" and not message.text.startswith(NOTE)),
+            default=-1,
+        )
         said = messages[at].text if at >= 0 else ""
         since = messages[at + 1 :]
         for number, entry in enumerate(self.entries):
@@ -156,9 +161,9 @@ class _Number(float):
 
 def _result(text: str) -> JsonValue:
     try:
-        value: JsonValue = json.loads(text, parse_float=_Number)
+        value: JsonValue = json.loads(unquoted(text), parse_float=_Number)
     except ValueError:
-        return text
+        return unquoted(text)
     return value
 
 

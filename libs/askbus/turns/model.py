@@ -67,7 +67,7 @@ class Overlap(StrEnum):
 
 
 class Turn(BaseModel):
-    """A turn as its user sees it."""
+    """A turn as its user sees it. `retry_of` is the turn whose message it answers anew."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -86,6 +86,7 @@ class Turn(BaseModel):
     error_code: str | None
     cancel_reason: CancelReason | None
     superseded_by: UUID | None
+    retry_of: UUID | None
 
 
 class TurnError(BaseModel):
@@ -125,6 +126,16 @@ ERRORS: dict[str, TurnError] = {
             code="model_refused",
             message="The model's provider refused the request. An admin should check its settings.",
             who="admin",
+        ),
+        TurnError(
+            code="prompt_too_long",
+            message="What this request needs is more than the model can be sent at once. Ask for less, or in a new conversation.",
+            who="reader",
+        ),
+        TurnError(
+            code="no_answer",
+            message="The model came to no answer, also when it was asked once more. Try again, or ask in another way.",
+            who="reader",
         ),
         TurnError(
             code="model_not_configured",
@@ -192,6 +203,18 @@ class StartTurn(Command[Turn], owner=Service.AGENT_LOOP):
     attachments: Annotated[tuple[UUID, ...], Field(max_length=MOST_ATTACHMENTS)] = ()
     context: Annotated[tuple[Context, ...], Field(max_length=MOST_CONTEXT)] = ()
     instructions: Instructions | None = None
+
+
+class RetryTurn(Command[Turn], owner=Service.AGENT_LOOP):
+    """Answer the message of the turn `again` once more: of one that failed or was stopped, or of the last one of its conversation.
+
+    The new turn is `turn_id`. Where that turn was repeated already, the latest repetition is the answer to this command, not another one.
+    """
+
+    turn_id: UUID
+    again: UUID
+    client_message_id: ClientMessageId
+    overlap: Overlap = Overlap.ENQUEUE
 
 
 class CancelTurn(Command[Turn], owner=Service.AGENT_LOOP):

@@ -53,13 +53,15 @@ class Claimed:
 
 @dataclass(frozen=True)
 class ModelStep:
-    """What a model call came to, to be recorded."""
+    """What a model call came to, to be recorded. `nudged`: it said nothing, and the model is asked once more; `error` ends the turn."""
 
     text: str
     calls: Sequence[NewCall]
     provider_data: JsonValue
     cut: str | None
     spent: Spent
+    nudged: bool = False
+    error: str | None = None
 
 
 def _projects(by: Principal) -> list[UUID] | None:
@@ -158,6 +160,8 @@ async def finish_model_step(db: Executor, claim: Claim, done: ModelStep, *, trac
         calls=[vars(call) for call in done.calls],
         provider_data=done.provider_data,
         cut=done.cut,
+        nudged=done.nudged,
+        error=done.error,
         **done.spent.parameters(),
         trace=trace,
     )
@@ -193,6 +197,6 @@ async def next_in_thread(db: Executor, turn_id: UUID) -> UUID | None:
     return None if row is None else row["id"]
 
 
-async def resting(db: Executor, *, stuck: float, batch: int = 100) -> Sequence[Row]:
-    """Turns that wait for a machine and did not move for `stuck` seconds."""
-    return await RESTING.rows(db, stuck=stuck, batch=batch)
+async def resting(db: Executor, *, stuck: float, turn_ms: int, batch: int = 100) -> Sequence[Row]:
+    """Turns that wait for a machine and did not move for `stuck` seconds, or whose tools are at work past `turn_ms` of active time."""
+    return await RESTING.rows(db, stuck=stuck, turn_ms=turn_ms, batch=batch)

@@ -1,17 +1,20 @@
--- Records a finished model call: its step, its message and the calls that it asks for; without any, the turn is completed.
+-- Records a finished model call: its step, its message and the calls that it asks for; without any, the turn is completed, unless the model
+-- is asked once more (:nudged). With an error code the turn ends as failed by it.
 -- Guarded by step, attempt and state, so a stale or stopped worker records nothing. No row: it was one.
 WITH thread AS (SELECT id, revision FROM threads WHERE id = (SELECT thread_id FROM turns WHERE id = :id) FOR UPDATE),
 asked AS (
     SELECT * FROM jsonb_to_recordset(:calls::jsonb)
         AS c (id uuid, position int, provider_id text, name text, arguments text, refusal text, extra jsonb,
               label text, doing text, may_repeat boolean)),
+next AS (
+    SELECT (CASE WHEN :error::text IS NOT NULL THEN 'failed' WHEN :nudged OR EXISTS (SELECT FROM asked) THEN 'running'
+                 ELSE 'completed' END)::turn_state AS state),
 moved AS (
     UPDATE turns t
-       SET state = (CASE WHEN EXISTS (SELECT FROM asked) THEN 'running' ELSE 'completed' END)::turn_state,
-           settled_at = CASE WHEN EXISTS (SELECT FROM asked) THEN NULL ELSE now() END,
+       SET state = next.state, settled_at = CASE WHEN next.state <> 'running' THEN now() END, error_code = :error,
            step = t.step + 1, holder = NULL, lease_until = NULL, model_calls = t.model_calls + 1,
            active_ms = t.active_ms + extract(epoch FROM now() - t.moved_at) * 1000, moved_at = now(), trace = :trace
-      FROM thread
+      FROM thread, next
      WHERE t.id = :id AND t.thread_id = thread.id AND t.state = 'running' AND t.step = :step AND t.attempt = :attempt
     RETURNING t.*),
 stepped AS (
@@ -26,8 +29,8 @@ counted AS (
     UPDATE threads h SET revision = h.revision + 1, updated_at = now() FROM moved WHERE h.id = moved.thread_id
     RETURNING h.id, h.revision),
 said AS (
-    INSERT INTO messages (id, thread_id, seq, turn_id, step, role, text, provider_data, model, cut)
-    SELECT :message_id, counted.id, counted.revision, :id, :step, 'assistant', :text, :provider_data, :model, :cut FROM counted),
+    INSERT INTO messages (id, thread_id, seq, turn_id, step, role, text, provider_data, model, cut, nudged)
+    SELECT :message_id, counted.id, counted.revision, :id, :step, 'assistant', :text, :provider_data, :model, :cut, :nudged FROM counted),
 requested AS (
     INSERT INTO tool_calls (id, workspace_id, project_id, user_id, turn_id, step, position, state, provider_id, name, arguments,
                             refusal, extra, label, doing, may_repeat, trace)
