@@ -8,6 +8,7 @@ from askbus.bus.fact import Fact
 from askbus.bus.publisher import publish_facts
 from askbus.bus.streams import SETTLED
 from askbus.models.adapters import Models
+from askbus.models.images import image_config
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
@@ -23,7 +24,11 @@ from askbus_agent_loop.threads import Threads
 
 def make_app(settings: Settings) -> App:
     """The agent-loop, not yet running. Raises SettingsError where a tool of the deployment's own cannot be used."""
-    return App(Service.AGENT_LOOP, settings, partial(wire, tools=offered(settings.tools)))
+    return App(Service.AGENT_LOOP, settings, partial(wire, tools=offered(settings.tools, pictures=_makes_pictures(settings))))
+
+
+def _makes_pictures(settings: Settings) -> bool:
+    return image_config(settings.configured_models()) is not None
 
 
 async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:

@@ -6,6 +6,8 @@ from functools import partial
 
 from askbus.bus import signals
 from askbus.bus.envelope import Service
+from askbus.models.config import ModelConfig
+from askbus.models.images import ImageMaker, image_config
 from askbus.records.engine import open_records
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
@@ -16,7 +18,7 @@ from askbus_tool_runner.direct import Direct
 from askbus_tool_runner.handlers import Handlers
 from askbus_tool_runner.runner import Runner
 from askbus_tool_runner.tools.own import Aside
-from askbus_tool_runner.tools.registry import BUILT_IN, Tool
+from askbus_tool_runner.tools.registry import BUILT_IN, PICTURES, Tool
 from askbus_tool_runner.work import Work
 
 
@@ -24,10 +26,12 @@ def make_app(settings: Settings, tools: Sequence[Tool] = BUILT_IN) -> App:
     """The tool-runner, not yet running, with these tools and the deployment's own. Raises SettingsError or BadTool for those."""
     aside = Aside()
     own = [aside.tool(tool) for tool in own_tools(settings.tools)]
-    return App(Service.TOOL_RUNNER, settings, partial(wire, tools=[*tools, *own], aside=aside))
+    pictures = image_config(settings.configured_models())
+    offered = [*tools, *([PICTURES] if pictures is not None else []), *own]
+    return App(Service.TOOL_RUNNER, settings, partial(wire, tools=offered, aside=aside, pictures=pictures))
 
 
-async def wire(ground: Ground, tools: Sequence[Tool], aside: Aside) -> None:
+async def wire(ground: Ground, tools: Sequence[Tool], aside: Aside, pictures: ModelConfig | None) -> None:
     """Everything that the tool-runner does."""
     settings = ground.settings
     records = None
@@ -35,7 +39,11 @@ async def wire(ground: Ground, tools: Sequence[Tool], aside: Aside) -> None:
         records = open_records(settings.records_url, settings.records_policy, pool_size=settings.pool_size)
         ground.runs("records", partial(_kept_open, records.dispose))
     ground.runs("own tools", partial(_kept_open, aside.close))
-    work = Work(ground.commands, records, tools, settings)
+    maker = None
+    if pictures is not None:
+        maker = ImageMaker(pictures, timeout=settings.tool_seconds)
+        ground.runs("pictures", partial(_kept_open, maker.close))
+    work = Work(ground.pool, ground.commands, records, tools, settings, pictures=maker)
     runner = Runner(ground.pool, work, settings)
     handlers = Handlers(ground.pool, runner, ground.nudge, settings)
 

@@ -5,7 +5,9 @@ from uuid import UUID
 
 from askbus.access.model import Principal
 from askbus.bus.commands import Commands
+from askbus.db.pool import Pool
 from askbus.errors import Unavailable
+from askbus.models.images import ImageMaker
 from askbus.records.engine import Records
 
 
@@ -14,7 +16,8 @@ class Context:
     """For whom a tool works, for which call, and what it may use.
 
     `by` has the rights of this moment. What a tool makes it names by `call_id`, so that a second run finds the first one's.
-    A direct call has no thread and no turn. `most_bytes` is how much of its result the model will be given.
+    A direct call has no thread and no turn. `attempt` counts the runs of the call; `pool` is askbus's own database, with the
+    tool-runner's rights; `pictures` makes them, where something can. `most_bytes` is how much of its result the model will be given.
     """
 
     by: Principal
@@ -25,6 +28,9 @@ class Context:
     commands: Commands
     team: Records | None
     most_bytes: int
+    pool: Pool
+    attempt: int = 1
+    pictures: ImageMaker | None = None
 
     @property
     def records(self) -> Records:

@@ -96,6 +96,7 @@ class Runner:
             visible=run.visible,
             thread_id=run.thread_id,
             turn_id=run.turn_id,
+            attempt=run.attempt,
         )
         return await self.work.outcome(job, running)
 

@@ -14,7 +14,9 @@ from pydantic import BaseModel
 from askbus.access.model import Principal
 from askbus.bus import faults
 from askbus.bus.commands import Commands
+from askbus.db.pool import Pool
 from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied, TimedOut
+from askbus.models.images import ImageMaker
 from askbus.models.model import parse_arguments
 from askbus.records.engine import Records
 from askbus.runtime import telemetry
@@ -69,12 +71,24 @@ class Job:
     visible: bool
     thread_id: UUID | None = None
     turn_id: UUID | None = None
+    attempt: int = 1
 
 
 class Work:
     """The tools of one process, and what they work with."""
 
-    def __init__(self, commands: Commands, records: Records | None, tools: Sequence[Tool], settings: Settings) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        commands: Commands,
+        records: Records | None,
+        tools: Sequence[Tool],
+        settings: Settings,
+        *,
+        pictures: ImageMaker | None,
+    ) -> None:
+        self.pool = pool
+        self.pictures = pictures
         self.commands = commands
         self.records = records
         self.settings = settings
@@ -120,6 +134,9 @@ class Work:
             commands=self.commands,
             team=self.records,
             most_bytes=self.settings.tool_result_bytes,
+            pool=self.pool,
+            attempt=job.attempt,
+            pictures=self.pictures,
         )
         return tool, _in_span(tool, context, given)
 

@@ -8,8 +8,9 @@ from askbus.access.model import Scope
 from askbus.errors import InvalidInput
 from askbus.questions.model import Form
 from askbus.records.describe import Description
-from askbus.records.model import QueryPlan, ResolveRequest, ResolveResult, Rows
+from askbus.records.model import QueryPlan, ResolvedNames, ResolveNamesRequest, ResolveRequest, ResolveResult, Rows
 from askbus.tools.arguments import Changes, DescribeRecords, read, unknown_tool
+from askbus.tools.files import FilePiece, GenerateImage, MadePicture, ReadAttachment
 from askbus.tools.model import Asked, Proposed, ToolSpec
 from askbus.tools.work import Label
 
@@ -89,7 +90,60 @@ ASK_USER = ToolSpec(
     in_turn=True,
 )
 
-CATALOGUE: tuple[ToolSpec, ...] = (DESCRIBE_RECORDS, QUERY_RECORDS, RESOLVE, PROPOSE_CHANGES, ASK_USER)
+RESOLVE_NAMES = ToolSpec(
+    name="resolve_names",
+    description=(
+        "Finds the records that many names mean, by the rule of resolve, up to 200 names in one call: use it for the rows of a file. "
+        "matched holds the names that surely mean one record, with its key; unsure holds the others: ask the person about those "
+        "that matter, and never pick one. It changes nothing."
+    ),
+    input=ResolveNamesRequest,
+    output=ResolvedNames,
+    scope=Scope.DATA_READ,
+    repeatable=True,
+    work=Label("Looking up names", "Looked up names"),
+)
+
+READ_ATTACHMENT = ToolSpec(
+    name="read_attachment",
+    description=(
+        "Reads a file of this conversation piece by piece: text by characters, a CSV file as typed rows, a PDF file as the text of its "
+        "pages. total says how much there is, next where the following piece begins; without next nothing is missing. Values of a "
+        "CSV file are exact: decimals are strings, dates are ISO 8601, and what could be read in two ways stays text. It sees no "
+        "pictures. It does not add up or compare: query_records does that over records."
+    ),
+    input=ReadAttachment,
+    output=FilePiece,
+    scope=Scope.CHAT,
+    repeatable=True,
+    in_turn=True,
+    work=Label("Reading a file", "Read a file"),
+)
+
+GENERATE_IMAGE = ToolSpec(
+    name="generate_image",
+    description=(
+        "Makes one picture from a description and shows it to the person. Call it only when they ask for a picture. It draws no charts of "
+        "figures and cannot change a picture that exists."
+    ),
+    input=GenerateImage,
+    output=MadePicture,
+    scope=Scope.CHAT,
+    repeatable=True,
+    in_turn=True,
+    work=Label("Making a picture", "Made a picture"),
+)
+"""Only where an endpoint that makes pictures is configured."""
+
+CATALOGUE: tuple[ToolSpec, ...] = (
+    DESCRIBE_RECORDS,
+    QUERY_RECORDS,
+    RESOLVE,
+    RESOLVE_NAMES,
+    PROPOSE_CHANGES,
+    ASK_USER,
+    READ_ATTACHMENT,
+)
 
 
 def check_arguments(name: str, arguments: Mapping[str, JsonValue], tools: Iterable[ToolSpec] = CATALOGUE) -> str | None:

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from importlib import import_module
 
 from askbus.runtime.settings import SettingsError
-from askbus.tools.catalogue import CATALOGUE
+from askbus.tools.catalogue import CATALOGUE, GENERATE_IMAGE
 from askbus.tools.model import ToolSpec
 from askbus.tools.own import BadTool, OwnTool
 
 
-def offered(modules: Iterable[str]) -> tuple[ToolSpec, ...]:
-    """What each tool is, the built-in ones first. Raises SettingsError like `own_tools`."""
-    return (*CATALOGUE, *(tool.spec for tool in own_tools(modules)))
+def offered(modules: Iterable[str], *, pictures: bool = False) -> tuple[ToolSpec, ...]:
+    """What each tool is, the built-in ones first; `pictures`: something can make them. Raises SettingsError like `own_tools`."""
+    return (*CATALOGUE, *((GENERATE_IMAGE,) if pictures else ()), *(tool.spec for tool in own_tools(modules)))
 
 
 def own_tools(modules: Iterable[str]) -> tuple[OwnTool, ...]:
@@ -19,7 +19,7 @@ def own_tools(modules: Iterable[str]) -> tuple[OwnTool, ...]:
 
     Raises SettingsError where a module cannot be imported or has no tool, and where a name is taken.
     """
-    taken = {spec.name: "a built-in tool" for spec in CATALOGUE}
+    taken = {spec.name: "a built-in tool" for spec in (*CATALOGUE, GENERATE_IMAGE)}
     tools: list[OwnTool] = []
     for name in modules:
         found = [tool for tool in _found(name) if tool not in tools]

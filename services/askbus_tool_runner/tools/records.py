@@ -3,9 +3,10 @@
 from itertools import accumulate
 
 from askbus.records.describe import MOST_CHARACTERS, Description, describe
-from askbus.records.model import QueryPlan, ResolveRequest, ResolveResult, Rows
+from askbus.records.model import QueryPlan, ResolvedNames, ResolveNamesRequest, ResolveRequest, ResolveResult, Rows
 from askbus.records.query import query
 from askbus.records.resolve import resolve as resolve_name
+from askbus.records.resolve_names import resolve_names as resolve_all
 from askbus.records.schema import Schema
 from askbus.tools.arguments import DescribeRecords
 from askbus.tools.model import compact
@@ -32,6 +33,11 @@ async def query_records(context: Context, plan: QueryPlan) -> Rows:
 async def resolve(context: Context, request: ResolveRequest) -> ResolveResult:
     """The record that a name means, or those that it may mean."""
     return await resolve_name(context.records, context.by, request)
+
+
+async def resolve_names(context: Context, request: ResolveNamesRequest) -> ResolvedNames:
+    """The records that many names mean."""
+    return await resolve_all(context.records, context.by, request)
 
 
 def fitted(rows: Rows, plan: QueryPlan, most_bytes: int) -> Rows:
