@@ -24,6 +24,8 @@ from askbus.records.model import QueryPlan, ResolveRequest, ResolveResult, Rows
 from askbus.tools.model import Asked, Proposed, ToolSpec
 from askbus.tools.work import LONGEST_LABEL, Label
 
+__all__ = ["BadTool", "Call", "Label", "OwnTool", "Reader", "Scope", "ToolSpec", "tool"]
+
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 """What every provider takes as a tool's name."""
 LONGEST_DESCRIPTION = 2_000
