@@ -127,3 +127,26 @@ async def test_each_model_call_is_counted_whatever_became_of_it(chat: Composed, 
     async with chat.client(company["admin"]) as admin:
         report = (await admin.get("/v1/usage", params={"of": "workspace", "by": "user"})).json()
         assert [(share["key"], share["calls"]) for share in report["shares"]] == [(str(company["mia"].id), 4)]
+
+
+@pytest.mark.requirement("C28", "C19")
+async def test_a_message_names_the_model_that_wrote_it_and_so_does_its_cost(
+    database: TestDatabase, nats_server: Server, company: Company, model: ScriptedModel
+) -> None:
+    """Also where that was not the one that was asked, and where its words were cut."""
+    await provision(nats_server.url, ack_wait=1)
+    services = [(Service.GATEWAY, make_gateway), (Service.AGENT_LOOP, make_agent_loop)]
+    models = {
+        "default": {"base_url": "http://127.0.0.1:9/v1", "model": "asked", "fallback": "other"},
+        "other": {"base_url": model.base_url, "model": "scripted"},
+    }
+    async with (
+        compose(database, nats_server.url, services, models=models, model_retries=0) as chat,
+        chat.client(company["mia"]) as mia,
+    ):
+        thread = await begin(mia, company)
+        whole, broken = [(await watch(mia, thread, text))[-1].data for text in ("hello", "it breaks off")]
+        assert (whole["state"], whole["model"]) == ("completed", "scripted")
+        assert (broken["state"], broken["model"], broken["cut"]) == ("failed", "scripted", "failed")
+        report = (await mia.get("/v1/usage", params={"by": "model"})).json()
+        assert [(share["key"], share["calls"]) for share in report["shares"]] == [("scripted", 2)]
