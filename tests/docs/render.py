@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from askbus.actions.model import MOVES as ACTION_MOVES
 from askbus.questions.model import MOVES as QUESTION_MOVES
 from askbus.runtime.settings import Settings
+from askbus.tools.catalogue import CATALOGUE, GENERATE_IMAGE
 from askbus.tools.model import MOVES as RUN_MOVES
+from askbus.tools.model import ToolSpec
 from askbus.turns.model import MOVES as TURN_MOVES
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +52,63 @@ def settings() -> str:
     return "\n".join([*lines, ""])
 
 
-DOCUMENTS = {"docs/states.md": states, "docs/settings.md": settings}
+TOOLS = """\
+# Tools
+
+Made from the code by `python -m tests.docs.render`: each tool is one function with one pydantic model in and one out. A model that
+serves a turn is told the description and the parameters; `GET /v1/tools` gives the same as an OpenAPI 3.1 document. A deployment adds
+tools of its own: [own-tools.md](own-tools.md).
+"""
+
+
+def tools() -> str:
+    """docs/tools.md."""
+    return TOOLS + "".join(tool_section(spec) for spec in (*CATALOGUE, GENERATE_IMAGE))
+
+
+def tool_section(spec: ToolSpec) -> str:
+    """What a tool is, takes and returns."""
+    where = "in a conversation, or called directly" if spec.direct else "in a conversation only"
+    takes = spec.input.model_json_schema()
+    returns = spec.output.model_json_schema(mode="serialization")
+    return "\n".join(
+        [
+            f"\n## `{spec.name}`\n",
+            f"{spec.description}\n",
+            f"Needs the scope `{spec.scope.value}`; {where}. People read “{spec.label.doing}”, then “{spec.label.done}”.\n",
+            *fields("parameter", takes),
+            "",
+            *fields("result", returns),
+            "",
+        ]
+    )
+
+
+def fields(title: str, schema: dict[str, Any]) -> list[str]:
+    """The fields of an object, a row each."""
+    definitions, required = schema.get("$defs", {}), schema.get("required", ())
+    rows = [f"| {title} | type | |", "| --- | --- | --- |"]
+    for name, part in schema.get("properties", {}).items():
+        needed = ", required" if name in required and title == "parameter" else ""
+        rows.append(f"| `{name}` | {kind(part, definitions)}{needed} | {part.get('description', '')} |")
+    return rows
+
+
+def kind(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """A schema's type in a word or two."""
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix("#/$defs/")
+        target = definitions[name]
+        return " or ".join(f"`{value}`" for value in target["enum"]) if "enum" in target else name
+    if "anyOf" in schema:
+        kinds = [kind(part, definitions) for part in schema["anyOf"] if part != {"type": "null"}]
+        return " or ".join(dict.fromkeys(kinds))
+    if schema.get("type") == "array":
+        return f"list of {kind(schema['items'], definitions)}" if "items" in schema else "list"
+    return str(schema.get("type", "any"))
+
+
+DOCUMENTS = {"docs/tools.md": tools, "docs/states.md": states, "docs/settings.md": settings}
 
 if __name__ == "__main__":
     for path, render in DOCUMENTS.items():

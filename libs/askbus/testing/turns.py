@@ -51,6 +51,12 @@ class StoredRun:
         return self.result.content
 
     @property
+    def result_text(self) -> str:
+        """What the model is given."""
+        assert self.result is not None
+        return self.result.text()
+
+    @property
     def code(self) -> str:
         """The code of its error."""
         assert self.result is not None

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 MOST_THREADS = 32
 """Calls of functions that are not `async`, at once in one process. No thread can be ended: what never returns keeps its own."""
-TURNS_WITHIN = 1.0
+TURNS_WITHIN = 0.5
 """Seconds in which the tools' loop has to come round after a call was ended; else it is blocked, and later calls get a new one."""
 
 
@@ -70,20 +70,20 @@ class Aside:
         try:
             return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_contained(work), loop))
         except asyncio.CancelledError:
-            self._look_after(loop)
+            await self._look_after(loop)
             raise
 
-    def _look_after(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _look_after(self, loop: asyncio.AbstractEventLoop) -> None:
         """Leaves a loop that does not turn any more to the call that blocks it."""
-        turned = threading.Event()
-        loop.call_soon_threadsafe(turned.set)
-
-        def look() -> None:
-            if not turned.is_set() and self._loop is loop:
-                log.error("tool.blocks_its_loop")
+        home = asyncio.get_running_loop()
+        turned: asyncio.Future[Any] = home.create_future()
+        loop.call_soon_threadsafe(home.call_soon_threadsafe, _settle, turned, None, None)
+        try:
+            await asyncio.wait_for(turned, TURNS_WITHIN)
+        except TimeoutError:
+            if self._loop is loop:
+                log.error("tool.blocks_its_loop")  # noqa: TRY400  # that it does is the whole of it
                 self._loop, self._over = None, asyncio.Event()
-
-        asyncio.get_running_loop().call_later(TURNS_WITHIN, look)
 
     async def _in_a_thread(self, function: Function, call: Call, given: BaseModel) -> BaseModel:
         if not self._free.acquire(blocking=False):

@@ -1,0 +1,169 @@
+"""The tools beside the chat: called directly over HTTP, and the deployment's own, whose example is the one of the documentation."""
+
+import re
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from pydantic import JsonValue
+
+from askbus.access.model import Scope
+from askbus.bus.envelope import Service
+from askbus.bus.provision import provision
+from askbus.db.pool import Pool
+from askbus.testing.composed import Composed, compose
+from askbus.testing.model_process import ScriptedModel
+from askbus.testing.people import Company, give_token
+from askbus.testing.records import TeamDatabase
+from askbus.testing.servers import Server, TestDatabase
+from askbus.testing.streams import events
+from askbus_action_applier.app import make_app as make_applier
+from askbus_agent_loop.app import make_app as make_agent_loop
+from askbus_gateway.app import make_app as make_gateway
+from askbus_tool_runner.app import make_app as make_tool_runner
+
+OWN_TOOLS = Path(__file__).parents[2] / "docs/own-tools.md"
+SERVICES = [
+    (Service.GATEWAY, make_gateway),
+    (Service.AGENT_LOOP, make_agent_loop),
+    (Service.TOOL_RUNNER, make_tool_runner),
+    (Service.ACTION_APPLIER, make_applier),
+]
+SCRIPT: list[JsonValue] = [
+    {
+        "when": "berth",
+        "steps": [
+            {
+                "tool_calls": [
+                    {"name": "berth_depth", "arguments": {"name": "A2"}},
+                    {"name": "berth_depth", "arguments": {"name": "Z9"}},
+                    {"name": "berth_depth", "arguments": {"number": 2}},
+                    {"name": "customer_standing", "arguments": {"id": 1}},
+                ]
+            },
+            {"text": "{{results[0].metres}} m | {{results[1].error.message}} | {{results[2]}} | {{results[3].worth}}"},
+        ],
+    }
+]
+
+
+@pytest.fixture
+async def running(
+    database: TestDatabase,
+    nats_server: Server,
+    company: Company,
+    shop: TeamDatabase,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Composed]:
+    """Four services that were told of the documentation's module, and a model that uses it."""
+    [code] = re.findall(r"```python\n(.*?)```", OWN_TOOLS.read_text("utf-8"), re.DOTALL)
+    (tmp_path / "harbour_tools.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    await provision(nats_server.url, ack_wait=1)
+    async with ScriptedModel(SCRIPT) as model:
+        told = {"model_base_url": model.base_url, "records_url": shop.url, "tools": "harbour_tools", "tool_result_bytes": 1024}
+        async with compose(database, nats_server.url, SERVICES, **told) as running:
+            yield running
+    del sys.modules["harbour_tools"]
+
+
+@pytest.fixture
+async def agent(running: Composed, company: Company, pool: Pool) -> AsyncIterator[httpx2.AsyncClient]:
+    """A token of Mia's that may read and propose."""
+    token = await give_token(pool, company["mia"], (Scope.DATA_READ, Scope.ACTIONS_PROPOSE))
+    async with running.client(token) as client:
+        yield client
+
+
+@pytest.mark.requirement("C30", "C20")
+async def test_a_turn_uses_a_deployments_own_tools(running: Composed, company: Company, pool: Pool) -> None:
+    """The example of the documentation: its results, its refusal in its own words, and a check of arguments before it is run."""
+    async with running.client(company["mia"]) as mia:
+        thread = (await mia.post("/v1/threads", json={"project_id": str(company.north)})).json()
+        turn = (await mia.post(f"/v1/threads/{thread['id']}/turns", json={"text": "How deep is the berth?"})).json()
+        async with mia.stream("GET", f"/v1/turns/{turn['id']}/events") as response:
+            seen = [event async for event in events(response)]
+    assert seen[-1].data["state"] == "completed"
+    depth, refusal, check, worth = seen[-1].data["answer"].split(" | ")
+    assert depth == "3.45 m"
+    assert refusal == "There is no berth Z9. The berths are A1, A2."
+    assert "name: Field required" in check
+    assert worth == "300.30"
+    labels = await pool.fetch("SELECT DISTINCT label FROM tool_calls WHERE name = 'berth_depth'")
+    assert [row["label"] for row in labels] == ["Looked up a berth"]
+
+
+@pytest.mark.requirement("C30")
+async def test_the_tools_that_one_may_use_are_listed_with_their_schemas(
+    running: Composed, agent: httpx2.AsyncClient, company: Company, pool: Pool
+) -> None:
+    """An OpenAPI document, own tools among them, in which every reference resolves; what needs a conversation is not there."""
+    found = (await agent.get("/v1/tools")).json()
+    assert found["openapi"].startswith("3.1")
+    names = [path.removeprefix("/v1/tools/") for path in found["paths"]]
+    assert {"describe_records", "query_records", "propose_changes", "berth_depth", "customer_standing"} <= set(names)
+    assert "ask_user" not in names
+    body = found["paths"]["/v1/tools/berth_depth"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body["properties"]["arguments"]["properties"]["name"]["description"].startswith("The berth as it is painted")
+    for reference in re.findall(r'"\$ref":\s*"#/components/schemas/([^"]+)"', (await agent.get("/v1/tools")).text):
+        assert reference in found["components"]["schemas"]
+    reader = await give_token(pool, company["mia"], (Scope.DATA_READ,))
+    async with running.client(reader) as client:
+        assert "/v1/tools/propose_changes" not in (await client.get("/v1/tools")).json()["paths"]
+
+
+async def call(client: httpx2.AsyncClient, name: str, project: object, /, **arguments: JsonValue) -> httpx2.Response:
+    return await client.post(f"/v1/tools/{name}", json={"project_id": str(project), "arguments": arguments})
+
+
+@pytest.mark.requirement("C30", "C4")
+async def test_a_tool_called_directly_is_the_one_that_the_model_calls(agent: httpx2.AsyncClient, company: Company) -> None:
+    """Same output, same words where it is refused, same cap with the same mark."""
+    counted: Any = (await call(agent, "query_records", company.north, collection="orders", aggregates={"op": "count"})).json()
+    assert (counted["name"], counted["content"]["rows"], counted["cut"]) == ("query_records", [[4]], False)
+    assert (await call(agent, "berth_depth", company.north, name="A1")).json()["content"] == {"metres": "2.10"}
+    wrong = await call(agent, "query_records", company.north, collection="ordrs")
+    assert (wrong.status_code, wrong.json()["code"]) == (404, "not_found")
+    assert "orders" in wrong.json()["message"]
+    invalid = await call(agent, "query_records", company.north, limit=9999)
+    assert (invalid.status_code, invalid.json()["code"]) == (400, "invalid_input")
+    assert "collection: Field required" in invalid.json()["message"]
+    described: Any = (await call(agent, "describe_records", company.north)).json()
+    assert described["content"]["names_only"]
+
+
+@pytest.mark.requirement("C30", "I4", "I6")
+async def test_a_direct_call_may_what_its_caller_may(
+    running: Composed, agent: httpx2.AsyncClient, company: Company, pool: Pool
+) -> None:
+    """Scope, project and membership as everywhere; what needs a conversation, or does not exist, is not there."""
+    assert (await call(agent, "query_records", company.south, collection="orders")).status_code == 404
+    assert (await call(agent, "query_records", company.elsewhere, collection="orders")).status_code == 404
+    assert (await call(agent, "ask_user", company.north, text="Well?")).status_code == 404
+    assert (await call(agent, "no_such_tool", company.north)).status_code == 404
+    reader = await give_token(pool, company["mia"], (Scope.DATA_READ,))
+    async with running.client(reader) as client:
+        refused = await call(client, "propose_changes", company.north, operations=[])
+        assert (refused.status_code, refused.json()["details"]) == (403, {"scope": "actions:propose"})
+
+
+@pytest.mark.requirement("C30", "R9")
+async def test_a_proposal_made_directly_is_pending_and_made_once(
+    agent: httpx2.AsyncClient, company: Company, pool: Pool, shop: TeamDatabase
+) -> None:
+    """The same Idempotency-Key finds the same action, which belongs to no conversation and waits for a person."""
+    operation: JsonValue = {"id": "a", "kind": "update", "collection": "customers", "record": 1, "values": {"country": "IE"}}
+    said = {"project_id": str(company.north), "arguments": {"operations": [operation]}}
+    key = {"idempotency-key": str(uuid4())}
+    first, second = [(await agent.post("/v1/tools/propose_changes", json=said, headers=key)).json() for _ in range(2)]
+    assert first == second
+    assert first["content"]["state"] == "pending"
+    assert "Pending, not applied" in first["content"]["note"]
+    rows = await pool.fetch("SELECT id::text, turn_id, call_id, state::text FROM actions")
+    assert [tuple(row.values()) for row in rows] == [(first["content"]["action_id"], None, None, "pending")]
+    assert await shop.value("SELECT country FROM customers WHERE id = 1") == "UK"
