@@ -11,6 +11,7 @@ from askbus.runtime.settings import Settings
 from askbus.tools.catalogue import CATALOGUE, GENERATE_IMAGE
 from askbus.tools.model import MOVES as RUN_MOVES
 from askbus.tools.model import ToolSpec
+from askbus.turns.model import ERRORS as TURN_ERRORS
 from askbus.turns.model import MOVES as TURN_MOVES
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +21,14 @@ STATES = """\
 
 Made from the code by `python -m tests.docs.render`; each table is the noun's `MOVES`, which a test runs against Postgres, state by verb.
 Whatever is not in a table does not happen: terminal is terminal.
+"""
+
+
+ERRORS = """\
+# Why a turn failed
+
+Made from the code by `python -m tests.docs.render`. This is all that a reader is told: what a model's provider said stands in the log line
+`turn.model_failed`, its keys masked, and nowhere else.
 """
 
 
@@ -108,7 +117,13 @@ def kind(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     return str(schema.get("type", "any"))
 
 
-DOCUMENTS = {"docs/tools.md": tools, "docs/states.md": states, "docs/settings.md": settings}
+def errors() -> str:
+    """docs/errors.md."""
+    rows = [f"| `{error.code}` | {error.message} | {error.who} |" for error in TURN_ERRORS.values()]
+    return "\n".join([ERRORS, "| code | what the reader is told | who can act |", "| --- | --- | --- |", *rows, ""])
+
+
+DOCUMENTS = {"docs/errors.md": errors, "docs/tools.md": tools, "docs/states.md": states, "docs/settings.md": settings}
 
 if __name__ == "__main__":
     for path, render in DOCUMENTS.items():
