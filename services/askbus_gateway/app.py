@@ -11,6 +11,8 @@ from askbus.runtime.settings import Settings
 from askbus.tools.model import ToolSpec
 from askbus.tools.offered import offered
 from askbus_gateway.agents import welcome_agents
+from askbus_gateway.agui.door import AgUi
+from askbus_gateway.aisdk.door import Chat
 from askbus_gateway.console import Console
 from askbus_gateway.http.access import Access
 from askbus_gateway.http.actions import Actions
@@ -51,6 +53,8 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Threads(gate).routes(),
         *Attachments(gate, settings).routes(),
         *Turns(gate, turns).routes(),
+        *AgUi(gate, turns, waits).routes(),
+        *Chat(gate, turns, waits).routes(),
         *Tools(gate, tools, settings).routes(),
         *UsageSums(gate).routes(),
         Route("/v1/events", events, methods=["GET"]),

@@ -14,6 +14,7 @@ SOURCES = sorted(
     for pattern in ("*.py", "*.sql", "*.js", "*.css", "*.html")
     for path in (ROOT / folder).rglob(pattern)
     if "migrations" not in path.parts  # a released migration is not edited again, not even to split it
+    and "node_modules" not in path.parts
 )
 PYTHON = [path for path in SOURCES if path.suffix == ".py"]
 Function = ast.FunctionDef | ast.AsyncFunctionDef

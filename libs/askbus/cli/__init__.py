@@ -14,6 +14,7 @@ from askbus.stack.process import StackError
 COMMANDS = {
     "up": "askbus.cli.up:up",
     "admin": "askbus.cli.admin:admin",
+    "frontend": "askbus.cli.frontend:frontend",
     "trace": "askbus.cli.trace:trace",
     "migrate": "askbus.cli.migrate:migrate",
     "provision": "askbus.cli.provision:provision",

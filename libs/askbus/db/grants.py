@@ -15,7 +15,7 @@ from askbus.db.pool import Connection
 _COMMENT = re.compile(
     r"writer: (?P<writers>[a-z, -]+?)(?P<insert_only>, INSERT only)?(?:; expiry \((?P<columns>[a-z_, ]+)\))?\.(?: |$)"
 )
-HASHED = ("sessions", "login_links", "tokens")
+HASHED = ("sessions", "login_links", "tokens", "frontends")
 DELETED_BY_EXPIRY = ("change_log", "login_links", "threads", "attachments")
 
 

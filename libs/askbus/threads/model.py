@@ -19,6 +19,7 @@ def _one_line(value: object) -> object:
 Title = Annotated[str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=200)]
 TEMPORARY = timedelta(hours=24)
 """How long a temporary conversation is kept without a message."""
+ClientThreadId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 
 
 class Thread(BaseModel):
@@ -128,7 +129,7 @@ class CreateThread(Command[Thread], owner=Service.AGENT_LOOP):
     """Begin a conversation. Without a title the first question gives one.
 
     A temporary one is kept for as long as it is used. `idle_limit` bounds the time without a message for ordinary ones: for front ends that
-    never say when a chat ends.
+    never say when a chat ends, whose name for it is `client_id`.
     """
 
     thread_id: UUID
@@ -136,6 +137,7 @@ class CreateThread(Command[Thread], owner=Service.AGENT_LOOP):
     title: Title | None = None
     temporary: bool = False
     idle_limit: Annotated[timedelta, Field(ge=timedelta(minutes=1))] | None = None
+    client_id: ClientThreadId | None = None
 
 
 class RenameThread(Command[Thread], owner=Service.AGENT_LOOP):

@@ -107,9 +107,9 @@ def _is_ours(origin: str, host: str | None) -> bool:
         return False
 
 
-async def body(request: Request, model: type[B]) -> B:
-    """The request's JSON as `model`. Raises TooLarge, or InvalidInput naming each field that is wrong."""
-    data = await _read(request)
+async def body(request: Request, model: type[B], *, most: int = LARGEST_BODY) -> B:
+    """The request's JSON of at most `most` bytes as `model`. Raises TooLarge, or InvalidInput naming each field that is wrong."""
+    data = await _read(request, most)
     refuse_hostile(data)
     try:
         return model.model_validate_json(data or b"{}")
@@ -136,15 +136,15 @@ def invalid(error: ValidationError) -> InvalidInput:
     return InvalidInput("; ".join(words[:5]), {"errors": problems[:50]})
 
 
-async def _read(request: Request) -> bytes:
-    too_large = TooLarge(f"A request's body has at most {LARGEST_BODY} bytes.")
+async def _read(request: Request, most: int) -> bytes:
+    too_large = TooLarge(f"A request's body has at most {most} bytes.")
     announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > LARGEST_BODY:
+    if announced.isdecimal() and int(announced) > most:
         raise too_large
     data = bytearray()
     async for chunk in request.stream():
         data += chunk
-        if len(data) > LARGEST_BODY:
+        if len(data) > most:
             raise too_large
     return bytes(data)
 

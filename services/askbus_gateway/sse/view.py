@@ -54,7 +54,9 @@ class View(Protocol):
     """
 
     pauses: bool
-    told: int
     headers: list[tuple[bytes, bytes]]
+
+    @property
+    def told(self) -> int: ...
 
     async def show(self, what: Happening) -> bytes: ...

@@ -1,0 +1,37 @@
+"""`askbus frontend …`: which front ends a workspace trusts with instructions to the model."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from askbus.cli.admin import WORKSPACE, on_the_database
+
+if TYPE_CHECKING:
+    from askbus.db.pool import Connection
+
+
+@click.group
+def frontend() -> None:
+    """Front ends whose instructions reach the model. Every other front end's are left out; nothing else depends on this."""
+
+
+@frontend.command("register")
+@click.argument("name")
+@WORKSPACE
+@on_the_database
+async def register(db: "Connection", name: str, workspace: str) -> None:
+    """Register a front end and print its key, this once; one of that name gets another key. It is for the front end's server."""
+    from askbus.access import directory, frontends
+
+    click.echo(await frontends.register(db, await directory.find_workspace(db, workspace), name))
+
+
+@frontend.command("remove")
+@click.argument("name")
+@WORKSPACE
+@on_the_database
+async def remove(db: "Connection", name: str, workspace: str) -> None:
+    """Take a registration back; its key ends."""
+    from askbus.access import directory, frontends
+
+    await frontends.remove(db, await directory.find_workspace(db, workspace), name)

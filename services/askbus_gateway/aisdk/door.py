@@ -1,0 +1,140 @@
+"""/v1/projects/{id}/chat: what the AI SDK's DefaultChatTransport speaks, and stopping what is at work in a chat."""
+
+from typing import Annotated, Literal
+from uuid import UUID, uuid4
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic.alias_generators import to_camel
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from askbus.access.model import Principal
+from askbus.db.ids import new_id
+from askbus.errors import InvalidInput, NotFound
+from askbus.threads.model import ClientThreadId
+from askbus.turns import reads as turns
+from askbus.turns.model import RetryTurn, TurnDetail, TurnState
+from askbus_gateway.aisdk.encoder import MessageEncoder
+from askbus_gateway.aisdk.parts import decisions
+from askbus_gateway.aisdk.view import UI_HEADERS, UiMessageView
+from askbus_gateway.frontends.conversation import Conversation
+from askbus_gateway.frontends.decisions import Decisions
+from askbus_gateway.frontends.desk import LARGEST_BODY, Desk
+from askbus_gateway.frontends.handed import contexts, instructions, new_message
+from askbus_gateway.frontends.streaming import Streamed, Streaming, whole
+from askbus_gateway.http.gate import Gate, body, guarded, path_id
+from askbus_gateway.sse.turns import TurnStreams
+from askbus_gateway.sse.waits import Waits
+
+
+class ChatInput(BaseModel):
+    """What DefaultChatTransport posts, and what the front end adds to its `body`. Of `messages` only the one that the request is about is
+    read: the last, or the one that `messageId` names."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel)
+
+    id: ClientThreadId
+    messages: Annotated[list[JsonValue], Field(max_length=10_000)] = []
+    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
+    message_id: str | None = None
+    context: JsonValue = None
+    memories: JsonValue = None
+    instructions: JsonValue = None
+
+    def continued(self) -> dict[str, JsonValue] | None:
+        """The assistant's message that the client completed: the one it names, or the last."""
+        named = [each for each in self.messages if isinstance(each, dict) and each.get("id") == self.message_id]
+        last = (named or self.messages)[-1:]
+        return last[0] if last and isinstance(last[0], dict) and last[0].get("role") == "assistant" else None
+
+
+class Chat:
+    """The routes of the AI SDK."""
+
+    def __init__(self, gate: Gate, streams: TurnStreams, waits: Waits) -> None:
+        self.gate = gate
+        self.streams = streams
+        self.waits = waits
+        self.desk = Desk(gate)
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/v1/projects/{id}/chat", Streaming(self.streams, self.post), methods=["POST"]),
+            Route("/v1/projects/{id}/chat/{chat}/stream", Streaming(self.streams, self.resume), methods=["GET"]),
+            Route("/v1/projects/{id}/chat/{chat}/stop", guarded(self.stop), methods=["POST"]),
+        ]
+
+    async def stop(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        thread_id = await self.desk.find(by, path_id(request), request.path_params["chat"])
+        if thread_id is not None:
+            await self.desk.stop(by, thread_id)
+        return Response(status_code=204)
+
+    async def resume(self, request: Request) -> Response | Streamed:
+        """The answer that is being given, from its beginning; 204 where none is."""
+        by = await self.gate.principal(request)
+        thread_id = await self.desk.find(by, path_id(request), request.path_params["chat"])
+        turn = None if thread_id is None else await self.desk.at_work(by, thread_id)
+        if thread_id is None or turn is None or (turn.state is TurnState.WAITING and turn.questions):
+            return Response(status_code=204)
+        return self._stream(by, thread_id, turn.id)
+
+    async def post(self, request: Request) -> Response | Streamed:
+        """A message, the assistant's message with what the client completed in it, or the wish for another answer."""
+        by = await self.gate.principal(request)
+        said = await body(request, ChatInput, most=LARGEST_BODY)
+        project_id = path_id(request)
+        if said.trigger == "regenerate-message":
+            return await self._regenerate(by, await self.desk.find(by, project_id, said.id))
+        continued = said.continued()
+        if continued is not None:
+            return await self._continue(by, await self.desk.find(by, project_id, said.id), continued)
+        message = new_message(said.messages)
+        if message is None:
+            raise InvalidInput("messages ends with neither a user's message nor the assistant's.", {"field": "messages"})
+        given = await self.desk.instructions(request, by, instructions(said.instructions, said.messages))
+        context = contexts(context=said.context, memory=said.memories)
+        thread_id = await self.desk.thread(by, project_id, said.id)
+        turn, _new = await self.desk.send(by, thread_id, message, context=context, instructions=given)
+        return self._stream(by, thread_id, turn.id)
+
+    async def _regenerate(self, by: Principal, thread_id: UUID | None) -> Streamed:
+        """Another answer to the last message, which keeps the first one (C10)."""
+        turn = None if thread_id is None else await self.desk.latest(by, thread_id)
+        if thread_id is None or turn is None:
+            raise NotFound("There is nothing to answer again.")
+        command = RetryTurn(command_id=uuid4(), by=by, turn_id=new_id(), again=turn.id, client_message_id=str(uuid4()))
+        return self._stream(by, thread_id, (await self.gate.commands.ask(command)).id)
+
+    def _stream(self, by: Principal, thread_id: UUID, turn_id: UUID) -> Streamed:
+        return Streamed(by, turn_id, UiMessageView(MessageEncoder(turn_id), Conversation(self.gate.pool, by, thread_id)))
+
+    async def _continue(self, by: Principal, thread_id: UUID | None, message: dict[str, JsonValue]) -> Response | Streamed:
+        """Answers and approvals are matched to what is stored; then the message goes on from where the client has it."""
+        if thread_id is None:
+            raise NotFound("There is no such message.")
+        turn = await self._turn_of(by, thread_id, message.get("id"))
+        talk = Conversation(self.gate.pool, by, thread_id)
+        calls = await talk.calls(turn.id)
+        answers, verdicts = decisions(message, calls)
+        decided = await Decisions(self.gate, self.waits, by, thread_id).take(answers, verdicts)
+        encoder = MessageEncoder(turn.id)
+        if answers or not verdicts:
+            asked = [call for call in calls if call.question_id in {answer.question_id for answer in answers}]
+            known = max((call.step for call in asked), default=turn.step - 1)
+            return Streamed(by, turn.id, UiMessageView(encoder, talk, known=known))
+        approved = {verdict.approval_id.partition(".")[0]: verdict.approved is True for verdict in verdicts}
+        told = b"".join(encoder.decided(action, approved=approved[str(action.id)]) for action in decided)
+        return whole(encoder.start() + told + encoder.finish("stop"), UI_HEADERS)
+
+    async def _turn_of(self, by: Principal, thread_id: UUID, name: JsonValue) -> TurnDetail:
+        """The turn whose message the client has under this id."""
+        try:
+            turn = await turns.get(self.gate.pool, by, UUID(str(name)))
+        except ValueError:
+            raise NotFound("There is no such message.") from None
+        if turn.thread_id != thread_id:
+            raise NotFound("There is no such message here.")
+        return turn
