@@ -16,9 +16,10 @@ REQUIREMENTS: dict[str, str] = {
     "C7": WHOLE,
     "C8": WHOLE,
     "C20": WHOLE,
-    "C21": "a fixed set of codes and sentences that say who can act; provider text stays in the log",
+    "C21": WHOLE,
     "C25": WHOLE,
-    "C27": "the tools at work are shown by name and state; labels and retry are not there yet",
+    "C27": "labels, states and whether trying again is safe, kept with the calls; the console has no button for that yet",
+    "C28": WHOLE,
     "C30": "schema, argument check and the model's description come from one definition; there is no MCP or REST door to tools yet",
     # Records and changes
     "R1": "tables, views, materialised views, partitioned tables, enums, domains, keys, comments; no invalidation by event trigger",
