@@ -13,6 +13,7 @@ from askbus.actions.notes import ActionNote
 from askbus.models.model import AssistantMessage, Message, ProviderData, ToolCall, ToolResult, UserMessage
 from askbus.models.quoting import NOTE, quoted
 from askbus.turns.model import Context
+from askbus_agent_loop.files import NO_FILES, Files
 from askbus_agent_loop.trimming import Exchange
 from askbus_agent_loop.view import Call, Said, TurnView
 
@@ -23,7 +24,7 @@ NUDGE = NOTE + (
 )
 
 
-def exchanges(turn: TurnView, notes: Sequence[ActionNote]) -> list[Exchange]:
+def exchanges(turn: TurnView, notes: Sequence[ActionNote], files: Files = NO_FILES) -> list[Exchange]:
     """The thread up to this turn, whose exchange is the last one.
 
     What became of proposed actions stands where it happened: before the user message that came after it, and what happened during this
@@ -34,7 +35,7 @@ def exchanges(turn: TurnView, notes: Sequence[ActionNote]) -> list[Exchange]:
     for said in turn.messages:
         if said.role == "user" or not groups:
             groups.append([])
-        groups[-1] += _messages(said, turn, placed)
+        groups[-1] += _messages(said, turn, placed, files)
     if not groups:
         groups.append([])
     if latest := placed.get(None):
@@ -42,10 +43,10 @@ def exchanges(turn: TurnView, notes: Sequence[ActionNote]) -> list[Exchange]:
     return [tuple(group) for group in groups]
 
 
-def _messages(said: Said, turn: TurnView, placed: Mapping[UUID | None, Sequence[ActionNote]]) -> list[Message]:
+def _messages(said: Said, turn: TurnView, placed: Mapping[UUID | None, Sequence[ActionNote]], files: Files) -> list[Message]:
     if said.role == "user":
         own = said.turn_id == turn.message_of
-        return [_user(said, placed.get(said.turn_id, ()), turn.context if own else ())]
+        return [_user(said, placed.get(said.turn_id, ()), turn.context if own else (), files)]
     spoken = AssistantMessage(
         text=said.text,
         tool_calls=tuple(_call(call) for call in said.calls),
@@ -56,12 +57,15 @@ def _messages(said: Said, turn: TurnView, placed: Mapping[UUID | None, Sequence[
     return [spoken, *results, *([UserMessage(text=NUDGE)] if said.nudged else [])]
 
 
-def _user(said: Said, notes: Sequence[ActionNote], context: Sequence[Context]) -> UserMessage:
-    """The user's words, behind what belongs to them and they did not write."""
+def _user(said: Said, notes: Sequence[ActionNote], context: Sequence[Context], files: Files) -> UserMessage:
+    """The user's words, behind what belongs to them and they did not write, with the files that are sent."""
     beside = [_record(notes)] if notes else []
     if context:
         beside.append(BESIDE + quoted("\n".join(item.model_dump_json() for item in context)))
-    return UserMessage(text="\n\n".join([*beside, f"The user's message:\n{said.text}"]) if beside else said.text)
+    if announced := files.announced(said.attachments):
+        beside.append(announced)
+    text = "\n\n".join([*beside, f"The user's message:\n{said.text}"]) if beside else said.text
+    return UserMessage(text=text, parts=files.sent_with(said.attachments))
 
 
 def _placed(messages: Sequence[Said], notes: Sequence[ActionNote]) -> dict[UUID | None, list[ActionNote]]:

@@ -14,6 +14,7 @@ import structlog
 from askbus.access import reads as access
 from askbus.access.model import Scope
 from askbus.actions import reads as actions
+from askbus.attachments import verbs as attachments
 from askbus.bus.fact import Fact
 from askbus.bus.worker import Later
 from askbus.db.pool import Connection, Pool
@@ -70,6 +71,8 @@ class Handlers:
         """The message is durable before any model hears of it; what it superseded or interrupted is told to stop."""
         async with self.pool.acquire() as db, db.transaction():
             started = await verbs.start(db, command, title=title_from(command.text), trace=traceparent())
+            if command.attachments and started.turn.id == command.turn_id:
+                await attachments.attach(db, command.thread_id, command.attachments)
             if started.unmeasured >= self._measured_every:
                 await threads.trim(
                     db,

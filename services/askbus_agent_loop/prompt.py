@@ -18,6 +18,7 @@ from askbus.tools.model import ToolSpec
 from askbus.tools.schema import parameters
 from askbus_agent_loop.conversation import exchanges
 from askbus_agent_loop.decide import Last
+from askbus_agent_loop.files import NO_FILES, Files
 from askbus_agent_loop.trimming import trimmed
 from askbus_agent_loop.view import TurnView
 
@@ -69,6 +70,7 @@ def build_request(
     *,
     bounds: Bounds,
     last: Last | None = None,
+    files: Files = NO_FILES,
 ) -> ModelRequest:
     """The whole request for the turn's next model call. `tools` are those that this deployment offers; `last` says why this call must be
     an answer. Raises PromptTooLong where not even the current exchange fits.
@@ -79,7 +81,7 @@ def build_request(
     if turn.instructions:
         system += FRONT_END + quoted(turn.instructions) + "\n"
     system += _moment(now, turn.time_zone)
-    whole = exchanges(turn, notes)
+    whole = exchanges(turn, notes, files)
     if last is not None:
         whole[-1] = (*whole[-1], UserMessage(text=LAST_CALLS[last]))
     room = bounds.size - len((system + LEFT_OUT).encode(errors="replace")) - _size(tools)

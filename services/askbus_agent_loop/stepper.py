@@ -16,7 +16,7 @@ from askbus.db.ids import new_id
 from askbus.db.outages import TROUBLE
 from askbus.db.pool import Pool
 from askbus.models.adapters import Models
-from askbus.models.model import Answering, Completion, Fault, Finish, ModelRequest, ProviderError, TextDelta
+from askbus.models.model import Accepts, Answering, Completion, Fault, Finish, ModelRequest, ProviderError, TextDelta
 from askbus.runtime import crash
 from askbus.runtime.settings import Settings
 from askbus.runtime.telemetry import span, traceparent
@@ -28,6 +28,7 @@ from askbus.turns.verbs import ModelStep
 from askbus.usage import verbs as usage
 from askbus.usage.model import Outcome, Spent
 from askbus_agent_loop.decide import Last
+from askbus_agent_loop.files import Files, load_files
 from askbus_agent_loop.meter import Meter
 from askbus_agent_loop.pieces import Pieces
 from askbus_agent_loop.prompt import Bounds, build_request
@@ -40,6 +41,7 @@ log = structlog.get_logger()
 
 _CODES = {
     Fault.NOT_CONFIGURED: "model_not_configured",
+    Fault.NOT_ACCEPTED: "files_not_accepted",
     Fault.TOO_LONG: "prompt_too_long",
     **dict.fromkeys((Fault.AUTH, Fault.QUOTA, Fault.BAD_REQUEST), "model_refused"),
 }
@@ -115,7 +117,8 @@ class Stepper:
     async def _ask(self, call: ModelCall, left: float, pieces: Pieces, meter: Meter) -> Completion:
         """The answer of the model that the workspace chose, streamed on the way. Raises ProviderError."""
         model = self.models.of(call.turn.model)
-        request = self._request(call).model_copy(update={"patience": left})
+        files = await self._files(call.turn, model.accepts)
+        request = self._request(call, files).model_copy(update={"patience": left})
         pieces.model = name = model.name
         meter.begin(name)
         with span(
@@ -136,11 +139,16 @@ class Stepper:
                     return event
         raise ProviderError(Fault.BAD_RESPONSE, "the stream ended without a completion")
 
-    def _request(self, call: ModelCall) -> ModelRequest:
+    async def _files(self, turn: TurnView, accepts: Accepts) -> Files:
+        """Raises ProviderError where the message has a file that the model does not take."""
+        settings = self.settings
+        return await load_files(self.pool, turn, accepts, most=settings.prompt_files, most_bytes=settings.prompt_file_bytes)
+
+    def _request(self, call: ModelCall, files: Files) -> ModelRequest:
         """Raises ProviderError where it is larger than may be sent."""
         bounds = Bounds(self.settings.prompt_exchanges, self.settings.prompt_bytes)
         try:
-            return build_request(call.turn, call.notes, datetime.now(UTC), self.tools, bounds=bounds, last=call.last)
+            return build_request(call.turn, call.notes, datetime.now(UTC), self.tools, bounds=bounds, last=call.last, files=files)
         except PromptTooLong as error:
             raise ProviderError(Fault.TOO_LONG, f"ASKBUS_PROMPT_BYTES: {error}") from error
 

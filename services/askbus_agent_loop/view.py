@@ -90,6 +90,7 @@ class Said:
     at: datetime
     calls: tuple[Call, ...]
     nudged: bool = False
+    attachments: tuple[UUID, ...] = ()
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
@@ -103,6 +104,7 @@ class Said:
             at=datetime.fromisoformat(row["at"]),
             calls=tuple(Call.of(call) for call in row["calls"] or ()),
             nudged=row["nudged"],
+            attachments=tuple(UUID(file_id) for file_id in row["attachments"]),
         )
 
 

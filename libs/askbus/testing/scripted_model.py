@@ -31,6 +31,7 @@ from pydantic import BaseModel, JsonValue
 from starlette.types import Receive, Scope, Send
 
 from askbus.testing.chat_wire import Answer, body_of, stream_of
+from askbus.testing.image_wire import answer_image
 from askbus.testing.script import ChatMessage, Cue, Script, ScriptError, Step
 
 State: TypeAlias = Literal["open", "held", "finished", "cut", "refused", "disconnected"]
@@ -46,6 +47,7 @@ class SeenRequest(BaseModel):
     authorization: str | None
     body: JsonValue
     states: list[State]
+    path: str = ""
 
     @property
     def state(self) -> State:
@@ -84,6 +86,8 @@ class ScriptedModelApp:
         path, method = scope["path"], scope["method"]
         if method == "POST" and path.endswith("/chat/completions"):
             await self._chat(scope, receive, send)
+        elif method == "POST" and path.endswith("/images/generations"):
+            await self._image(scope, receive, send)
         elif method == "GET" and path == "/control/requests":
             await _respond(send, 200, self._requests())
         elif method == "GET" and path == "/control/until":
@@ -93,6 +97,17 @@ class ScriptedModelApp:
             await _respond(send, 200, b"{}")
         else:
             await _respond(send, 404, _error("no such path"))
+
+    async def _image(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw = await _body(receive)
+        status, answer = answer_image(raw)
+        self._count += 1
+        seen = SeenRequest(
+            number=self._count, connection=0, authorization=None, body=json.loads(raw), states=[], path=scope["path"]
+        )
+        self._seen.append(seen)
+        await _respond(send, status, answer)
+        await self._move(seen, "finished" if status == 200 else "refused")
 
     async def _chat(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw = await _body(receive)

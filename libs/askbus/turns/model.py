@@ -143,6 +143,12 @@ ERRORS: dict[str, TurnError] = {
             who="admin",
         ),
         TurnError(
+            code="files_not_accepted",
+            message="The model that answers here takes no pictures, or no PDF files without text. Send it as text, or ask an admin for "
+            "a model that takes it.",
+            who="reader",
+        ),
+        TurnError(
             code="access_ended",
             message="The session or token that asked has ended, or may not ask here any more. Sign in and send it again.",
             who="admin",

@@ -12,7 +12,7 @@ SELECT t.id, t.workspace_id, t.project_id, t.user_id, t.thread_id, asked.id AS m
           FROM (SELECT o.queued_at, o.id, m.seq,
                        jsonb_build_object(
                            'turn_id', m.turn_id, 'step', m.step, 'role', m.role, 'text', m.text, 'cut', m.cut, 'nudged', m.nudged,
-                           'provider_data', m.provider_data, 'at', m.created_at,
+                           'attachments', m.attachments, 'provider_data', m.provider_data, 'at', m.created_at,
                            'calls', (SELECT jsonb_agg(jsonb_build_object(
                                                 'id', c.id, 'step', c.step, 'provider_id', c.provider_id, 'name', c.name,
                                                 'arguments', c.arguments, 'refusal', c.refusal, 'extra', c.extra, 'run', r.state,
