@@ -26,7 +26,7 @@ OWNED = ("turns", "steps", "messages", "tool_calls", "tool_runs", "questions", "
 async def thread_of(loop: Pool, company: Company, **said: object) -> Thread:
     """A conversation of Mia's."""
     command = CreateThread.model_validate(
-        {"command_id": uuid4(), "by": company["mia"].principal, "thread_id": new_id(), "project_id": company.north, **said}
+        {"command_id": uuid4(), "by": company["mia"].principal, "thread_id": new_id(), "project_id": company.north} | said
     )
     return await verbs.create(loop, command, trace=None)
 
