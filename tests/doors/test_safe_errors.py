@@ -9,6 +9,7 @@ import httpx2
 import nats
 import pytest
 from nats.aio.msg import Msg
+from pydantic import JsonValue
 from structlog.testing import capture_logs
 
 from askbus.bus.envelope import Service
@@ -115,7 +116,8 @@ async def stored(pool: Pool) -> str:
 async def told(mia: httpx2.AsyncClient, thread: str, text: str) -> tuple[str, str]:
     """The code of the error that a message comes to, and everything that its user can get to see of it."""
     path, headers = f"/v1/threads/{thread}/turns", {"accept": "text/event-stream"}
-    seen = []
+    seen: list[str] = []
+    turn: dict[str, JsonValue] = {}
     async with mia.stream("POST", path, json={"text": text}, headers=headers) as response:
         async for event in events(response):
             seen.append(str(event))
@@ -125,7 +127,7 @@ async def told(mia: httpx2.AsyncClient, thread: str, text: str) -> tuple[str, st
     paths = (f"/v1/turns/{turn['id']}", f"/v1/threads/{thread}", "/v1/threads", "/v1/usage")
     seen += [(await mia.get(path)).text for path in paths]
     assert turn["state"] == "failed"
-    assert turn["error"] == ERRORS[turn["error_code"]].model_dump()
+    assert turn["error"] == ERRORS[str(turn["error_code"])].model_dump()
     return str(turn["error_code"]), "\n".join(seen)
 
 

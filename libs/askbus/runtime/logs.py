@@ -41,7 +41,7 @@ def _without_words(_logger: object, _method: str, event: Event) -> Event:
     if given:
         error = given if isinstance(given, BaseException) else given[1] if isinstance(given, tuple) else sys.exception()
         if error is not None:
-            event |= faults.told(error)
+            event.update(faults.told(error))
     for key, value in event.items():
         if isinstance(value, BaseException):
             event[key] = faults.kind(value)
