@@ -24,8 +24,10 @@ def stack(error: BaseException) -> list[str]:
 
 def told(error: BaseException) -> dict[str, str | list[str]]:
     """For the log: what was raised, where, and what led to it."""
-    causes = [reason(cause) for cause in _causes(error)]
-    return {"error": kind(error), "frames": stack(error)} | ({"causes": causes} if causes else {})
+    said: dict[str, str | list[str]] = {"error": kind(error), "frames": stack(error)}
+    if causes := [reason(cause) for cause in _causes(error)]:
+        said["causes"] = causes
+    return said
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
