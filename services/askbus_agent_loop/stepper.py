@@ -190,19 +190,19 @@ class Stepper:
         log.error(
             "turn.model_failed", turn_id=str(claim.turn_id), step=claim.step, fault=error.fault.value, detail=error.detail
         )
+        await self._charge(claim, meter, Outcome.FAILED)
         await verbs.fail(self.pool, claim.turn_id, code, claim=claim, trace=traceparent())
         await verbs.record_cut(self.pool, claim, text=pieces.text, model=pieces.model, cut="failed")
-        await self._charge(claim, meter, Outcome.FAILED)
         await pieces.cut("failed")
 
     async def _interrupted(self, claim: Claim, pieces: Pieces, meter: Meter, *, late: bool) -> bool:
         """The clock ran out, or the turn was stopped: what was said so far is kept, marked as cut. Returns False: nothing follows."""
+        await self._charge(claim, meter, Outcome.CUT)
         if late:
             await verbs.fail(self.pool, claim.turn_id, "out_of_time", claim=claim, trace=traceparent())
         crash.point("agent.stop.before_record")
         why = "failed" if late else "stopped"
         await verbs.record_cut(self.pool, claim, text=pieces.text, model=pieces.model, cut=why)
-        await self._charge(claim, meter, Outcome.CUT)
         await pieces.cut(why)
         return False
 

@@ -55,8 +55,11 @@ async def _ask(context: Context, pictures: ImageMaker, prompt: str) -> bytes:
     """The picture; what it cost is recorded either way."""
     try:
         made = await pictures.make(prompt)
+    except asyncio.CancelledError:
+        await _charge(context, Spent(Outcome.CUT, pictures.model, None, None))
+        raise
     except ProviderError as error:
-        log.warning("picture.not_made", call_id=str(context.call_id), fault=error.fault.value)
+        log.warning("picture.not_made", call_id=str(context.call_id), fault=error.fault.value, detail=error.detail)
         await _charge(context, Spent(Outcome.FAILED, pictures.model, error.usage, None))
         if error.fault is Fault.BAD_REQUEST:
             raise InvalidInput("The picture was refused. Describe it in another way.") from error
