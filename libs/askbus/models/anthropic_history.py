@@ -5,7 +5,9 @@ that follows it; ids of calls are unique; thoughts go back unchanged or not at a
 """
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
 
 from askbus.models.anthropic_assembler import BLOCKS
 from askbus.models.anthropic_blocks import REDACTED, TEXT, THINKING, TOOL_USE
@@ -21,6 +23,8 @@ _GO_ON = "Go on."
 _FILE_LEFT_OUT = "[A file came with this message that cannot be shown to you.]"
 _PICTURE_LEFT_OUT = "The tool made a picture, which cannot be shown to you."
 _CACHE: JsonObject = {"type": "ephemeral"}
+_FIELDS: Mapping[str, tuple[str, ...]] = {THINKING: ("thinking", "signature"), REDACTED: ("data",), TEXT: ("text",)}
+"""What each kind of block that goes back as it came is made of."""
 
 
 def request_body(request: ModelRequest, config: ModelConfig, *, maker: str) -> JsonObject:
@@ -109,8 +113,8 @@ class _History:
         said = exchange.said
         ids = {call.id: self._unique(call.id) for call in said.tool_calls}
         calls = {call.id: _call(call, ids[call.id]) for call in said.tool_calls}
-        own = said.provider_data.data.get(BLOCKS) if said.provider_data and said.provider_data.maker == self._maker else None
-        blocks = _replayed(own, calls) if isinstance(own, list) else None
+        own = said.provider_data is not None and said.provider_data.maker == self._maker
+        blocks = _replayed(said.provider_data.data.get(BLOCKS), calls) if own and said.provider_data else None
         if blocks is None:
             blocks = [*([_text(said.text)] if said.text.strip() else []), *calls.values()]
         self._add("assistant", blocks)
@@ -153,19 +157,23 @@ class _History:
         return self._config.images if isinstance(part, Image) else self._config.documents
 
 
-def _replayed(stored: Sequence[object], calls: dict[str, JsonObject]) -> list[JsonObject] | None:
-    """The blocks as their maker sent them, the calls put in where they stood. None where they are not what this version stores, or miss a
-    call: then text and calls alone go back."""
+def _replayed(stored: JsonValue, calls: Mapping[str, JsonObject]) -> list[JsonObject] | None:
+    """The blocks as their maker sent them, the calls put in where they stood. None where they are not what this version stores, or are not
+    all of the message: then text and calls alone go back."""
     blocks: list[JsonObject] = []
     left = dict(calls)
-    for block in stored:
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind in {THINKING, REDACTED, TEXT}:
-            blocks.append({**block})  # type: ignore[dict-item]  # it is a dict, as its kind shows
-        elif kind == TOOL_USE and isinstance(block, dict) and block.get("id") in left:
-            blocks.append(left.pop(str(block["id"])))
+    for block in stored if isinstance(stored, list) else [None]:
+        if not isinstance(block, dict):
+            return None
+        kind = block.get("type")
+        call_id = block.get("id")
+        if kind == TOOL_USE and isinstance(call_id, str) and call_id in left:
+            blocks.append(left.pop(call_id))
+        elif isinstance(kind, str) and kind in _FIELDS and all(isinstance(block.get(name), str) for name in _FIELDS[kind]):
+            blocks.append({name: block[name] for name in ("type", *_FIELDS[kind])})
         else:
             return None
+    blocks = [block for block in blocks if block["type"] != TEXT or str(block["text"]).strip()]
     said = any(block["type"] in {TEXT, TOOL_USE} for block in blocks)
     return blocks if said and not left else None
 

@@ -166,7 +166,7 @@ def _wire_arguments(call: ToolCall) -> str:
 
 
 def _wire_id(call_id: str, own: bool) -> str:
-    return call_id if own or 0 < len(call_id) <= LONGEST_ID else hashed_id(call_id)
+    return call_id if call_id and (own or len(call_id) <= LONGEST_ID) else hashed_id(call_id)
 
 
 def _tool(tool: ToolDefinition) -> JsonObject:
