@@ -94,8 +94,9 @@ export async function plays() {
       return told(entry);
     },
 
-    async resume({ chat: name }) {
+    async resume({ chat: name, then }) {
       const entry = chats.get(name);
+      entry.then = then;
       await entry.chat.resumeStream();
       return told(entry);
     },
