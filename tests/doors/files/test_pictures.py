@@ -10,7 +10,7 @@ async def test_a_picture_is_made_kept_and_shown(chat: Chat) -> None:
     thread_id = await chat.thread()
     done = await chat.say(thread_id, "paint stripes")
     assert "a dot.png" in done["answer"]
-    made = [request for request in await chat.model.requests() if request.path and "stripes" in str(request.body)][0]
+    made = next(request for request in await chat.model.requests() if request.path and "stripes" in str(request.body))
     assert (made.path, made.body) == ("/v1/images/generations", {"model": "gpt-image-1", "prompt": "stripes", "n": 1})
     messages = (await chat.client.get(f"/v1/threads/{thread_id}")).json()["messages"]
     [shown] = [file for message in messages for file in message["attachments"]]
@@ -36,8 +36,6 @@ async def test_a_picture_that_is_not_made_is_said_in_our_own_words(chat: Chat) -
         assert "sk-secret" not in answer
         assert "elsewhere.example" not in answer
     assert await chat.pool.fetchval("SELECT count(*) FROM pictures WHERE thread_id = $1", thread_id) == 0
-    outcomes = await chat.pool.fetch(
-        "SELECT DISTINCT ON (source_id) outcome FROM usage WHERE kind = 'image' AND thread_id = $1 ORDER BY source_id, at",
-        thread_id,
-    )
+    each = "SELECT DISTINCT ON (source_id) outcome FROM usage WHERE kind = 'image' AND thread_id = $1 ORDER BY source_id, at"
+    outcomes = await chat.pool.fetch(each, thread_id)
     assert [row["outcome"] for row in outcomes] == ["failed", "done", "failed"]
