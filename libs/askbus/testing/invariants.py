@@ -15,6 +15,10 @@ ALWAYS: Mapping[str, str] = {
            AND NOT EXISTS (SELECT FROM messages m WHERE m.turn_id = t.id AND m.step = t.step - 1)""",
     "a model call was recorded twice": """
         SELECT t.id FROM turns t WHERE t.model_calls <> (SELECT count(*) FROM steps s WHERE s.turn_id = t.id AND s.kind = 'model')""",
+    "a model call's cost is not recorded": """
+        SELECT s.turn_id FROM steps s WHERE s.kind = 'model'
+           AND NOT EXISTS (SELECT FROM usage u WHERE u.source_id = s.turn_id AND u.step = s.number AND u.attempt = s.attempt
+                                               AND u.outcome = 'done')""",
     "a finished fact happened twice": """
         SELECT entity_id FROM change_log
          WHERE fact IN ('turn.completed', 'turn.failed', 'turn.cancelled', 'tool_run.finished', 'question.asked', 'question.answered',
