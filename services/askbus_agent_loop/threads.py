@@ -16,16 +16,10 @@ class Threads:
         self.stops = stops
 
     async def on_rename_thread(self, command: RenameThread) -> Thread:
-        crash.point("agent.rename_thread.before_commit")
-        thread = await verbs.rename(self.pool, command, trace=traceparent())
-        crash.point("agent.rename_thread.after_commit")
-        return thread
+        return await verbs.rename(self.pool, command, trace=traceparent())
 
     async def on_save_thread(self, command: SaveThread) -> Thread:
-        crash.point("agent.save_thread.before_commit")
-        thread = await verbs.save(self.pool, command, trace=traceparent())
-        crash.point("agent.save_thread.after_commit")
-        return thread
+        return await verbs.save(self.pool, command, trace=traceparent())
 
     async def on_delete_thread(self, command: DeleteThread) -> Gone:
         return await self._delete(command)

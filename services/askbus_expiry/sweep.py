@@ -62,7 +62,6 @@ class Sweep:
     async def expire_threads(self) -> None:
         """Deletes threads that were not used for as long as they are kept, with all that they own; few at once."""
         while expired := await expire_threads(self.pool, batch=FEW):
-            crash.point("expiry.threads.after_commit")
             log.info("threads.expired", count=len(expired))
             for owner in (Service.AGENT_LOOP, Service.QUESTION_BROKER, Service.ACTION_APPLIER):
                 self.nudge(owner)

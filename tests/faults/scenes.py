@@ -125,6 +125,17 @@ async def a_turn_is_stopped(world: World) -> None:
         assert (await turn_once(mia, turn_id, "cancelled"))["cancel_reason"] == "stopped"
 
 
+async def a_temporary_chat_is_closed(world: World) -> None:
+    """The model never ends its sentence; the person closes the chat, and nothing of it is left."""
+    async with world.browser(world.company["mia"]) as mia:
+        thread = await mia.post("/v1/threads", {"project_id": str(world.company.north), "temporary": True})
+        turn = await mia.post(f"/v1/threads/{thread['id']}/turns", {"text": "go on for ever", "client_message_id": str(uuid4())})
+        await turn_once(mia, turn["id"], "running")
+        await mia.post(f"/v1/threads/{thread['id']}/close")
+        assert (await mia.http.get(f"/v1/threads/{thread['id']}")).status_code == 404
+    assert await world.db.fetchval("SELECT count(*) FROM turns WHERE id = $1", turn["id"]) == 0
+
+
 async def small_decisions(world: World) -> None:
     """Proposed over HTTP: one rejected, one withdrawn, one whose value somebody else takes first, so that applying it fails."""
     taken = f"{uuid4().hex[:8]}@example.com"

@@ -20,6 +20,7 @@ ASKING: Scenes = (scenes.an_agent_asks,)
 STOPPING: Scenes = (scenes.a_turn_is_stopped,)
 DECIDING: Scenes = (scenes.small_decisions,)
 PROPOSING: Scenes = (scenes.an_agent_proposes,)
+CLOSING: Scenes = (scenes.a_temporary_chat_is_closed,)
 
 ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (TURN, {"agent-loop": "agent.create_thread.before_commit", "tool-runner": "runner.start.before_commit",
@@ -63,8 +64,8 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (DECIDING + STOPPING, {"action-applier": "applier.reject.before_commit", "agent-loop": "agent.cancel.before_commit"}),
     (DECIDING + STOPPING, {"action-applier": "applier.reject.after_commit", "agent-loop": "agent.stop.before_record"}),
     (DECIDING, {"action-applier": "records.apply.after_failure"}),
-    (DECIDING, {"action-applier": "relay.action-applier.before_publish"}),
-    (DECIDING, {"action-applier": "relay.action-applier.after_publish"}),
+    (DECIDING + CLOSING, {"action-applier": "relay.action-applier.before_publish", "agent-loop": "agent.delete_thread.before_commit"}),
+    (DECIDING + CLOSING, {"action-applier": "relay.action-applier.after_publish", "agent-loop": "agent.delete_thread.after_commit"}),
     (DECIDING, {"action-applier": "worker.action-applier.before_ack", "gateway": "command.ProposeChanges.after_reply"}),
     (TURN, {"gateway": "command.CreateThread.before_send", "agent-loop": "worker.agent-loop.before_ack",
             "tool-runner": "worker.tool-runner.before_ack", "question-broker": "worker.question-broker.before_ack"}),

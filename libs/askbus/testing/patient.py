@@ -31,7 +31,7 @@ class Patient:
         return await self._until_served("GET", path, None, {})
 
     async def post(self, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """The JSON of a POST that succeeded."""
+        """The JSON of a POST that succeeded; None where there is none."""
         return await self._until_served("POST", path, body or {}, {"idempotency-key": str(uuid4())})
 
     async def _until_served(self, method: str, path: str, body: Mapping[str, object] | None, headers: Mapping[str, str]) -> Any:
@@ -47,4 +47,4 @@ class Patient:
                     continue
                 if response.is_error:
                     raise AssertionError(f"{method} {path}: {response.status_code} {response.text}")
-                return response.json()
+                return response.json() if response.content else None
