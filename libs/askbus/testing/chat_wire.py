@@ -3,11 +3,12 @@
 import json
 import re
 import secrets
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
-from askbus.testing.script import ScriptedCall, Step
+from pydantic import BaseModel, JsonValue
+
+from askbus.testing.script import ChatMessage, ScriptedCall, Step
+from askbus.testing.wire import Answer, Asked, Wire, slices
 
 MODEL = "scripted"
 DONE = b"data: [DONE]\n\n"
@@ -15,16 +16,24 @@ _FRAME = '"id":"chatcmpl-scripted","object":"chat.completion.chunk","created":17
 _FRAGMENTS = 4
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer, ready to be sent: `opening`, the pieces of content, `ending`."""
-
-    opening: bytes
-    pieces: tuple[bytes, ...]
-    ending: tuple[bytes, ...]
+class _Request(BaseModel):
+    messages: list[ChatMessage]
+    stream: bool = False
+    stream_options: dict[str, JsonValue] | None = None
 
 
-def stream_of(step: Step, *, prompt_bytes: int, usage: bool) -> Answer:
+def asked(body: JsonValue) -> Asked:
+    """What the request asks for."""
+    request = _Request.model_validate(body)
+    return Asked(request.messages, request.stream, bool((request.stream_options or {}).get("include_usage")))
+
+
+def error(_status: int, message: str) -> bytes:
+    """The body of a refusal."""
+    return json.dumps({"error": {"message": message, "type": None, "code": None}}).encode()
+
+
+def stream_of(step: Step, prompt_bytes: int, usage: bool) -> Answer:
     """The events of `step`: the role, text in pieces, calls in fragments, the finish, usage if asked for, and `[DONE]`."""
     pieces = _text_events(step.text, step.chunks) if step.text else ()
     for index, call in enumerate(step.tool_calls):
@@ -35,7 +44,7 @@ def stream_of(step: Step, *, prompt_bytes: int, usage: bool) -> Answer:
     return Answer(_OPENING, pieces, (*ending, DONE))
 
 
-def body_of(step: Step, *, prompt_bytes: int) -> bytes:
+def body_of(step: Step, prompt_bytes: int) -> bytes:
     """The answer to a request that does not stream."""
     calls = [
         {"id": _call_id(call), "type": "function", "function": {"name": call.name, "arguments": _arguments(call)}}
@@ -65,21 +74,15 @@ _OPENING = _chunk('{"role":"assistant","content":""}')
 @lru_cache(maxsize=256)
 def _text_events(text: str, chunks: int | None) -> tuple[bytes, ...]:
     """Encoded once for each text, so that a benchmark measures its subject and not this server."""
-    pieces = re.findall(r"\s*\S+|\s+$", text) if chunks is None else _slices(text, chunks)
+    pieces = re.findall(r"\s*\S+|\s+$", text) if chunks is None else slices(text, chunks)
     return tuple(_chunk(json.dumps({"content": piece})) for piece in pieces)
 
 
 def _call_events(index: int, call: ScriptedCall) -> tuple[bytes, ...]:
     """As OpenAI does it: id, name and empty arguments first, then the arguments in fragments."""
     first = {"index": index, "id": _call_id(call), "type": "function", "function": {"name": call.name, "arguments": ""}}
-    fragments = [{"index": index, "function": {"arguments": piece}} for piece in _slices(_arguments(call), _FRAGMENTS)]
+    fragments = [{"index": index, "function": {"arguments": piece}} for piece in slices(_arguments(call), _FRAGMENTS)]
     return tuple(_chunk(json.dumps({"tool_calls": [entry]})) for entry in (first, *fragments))
-
-
-def _slices(text: str, count: int) -> list[str]:
-    """`text` in at most `count` pieces of nearly the same length."""
-    cuts = [len(text) * at // count for at in range(count + 1)]
-    return [text[start:end] for start, end in pairwise(cuts) if start < end]
 
 
 def _arguments(call: ScriptedCall) -> str:
@@ -94,3 +97,6 @@ def _usage(prompt_bytes: int, pieces: int) -> dict[str, int]:
     """A rough count, four bytes to the token, that is the same for the same conversation."""
     sent = prompt_bytes // 4
     return {"prompt_tokens": sent, "completion_tokens": pieces, "total_tokens": sent + pieces}
+
+
+CHAT = Wire("/chat/completions", asked, stream_of, body_of, error)

@@ -1,4 +1,4 @@
-"""A model that is a script: a process that speaks the OpenAI chat-completions wire and says what its script says.
+"""A model that is a script: a process that speaks the wires of OpenAI and Anthropic and says what its script says.
 
     python -m askbus.testing.scripted_model --port 8181 --script demo.json
 
@@ -30,12 +30,15 @@ import uvloop
 from pydantic import BaseModel, JsonValue
 from starlette.types import Receive, Scope, Send
 
-from askbus.testing.chat_wire import Answer, body_of, stream_of
+from askbus.testing.anthropic_wire import MESSAGES
+from askbus.testing.chat_wire import CHAT
 from askbus.testing.image_wire import answer_image
-from askbus.testing.script import ChatMessage, Cue, Script, ScriptError, Step
+from askbus.testing.script import Cue, Script, ScriptError, Step
+from askbus.testing.wire import Answer, Wire
 
 State: TypeAlias = Literal["open", "held", "finished", "cut", "refused", "disconnected"]
 _REMEMBERED = 1000
+_WIRES = (CHAT, MESSAGES)
 
 
 class SeenRequest(BaseModel):
@@ -52,12 +55,6 @@ class SeenRequest(BaseModel):
     @property
     def state(self) -> State:
         return self.states[-1]
-
-
-class _ChatRequest(BaseModel):
-    messages: list[ChatMessage]
-    stream: bool = False
-    stream_options: dict[str, JsonValue] | None = None
 
 
 class _Cut(Exception):
@@ -84,8 +81,9 @@ class ScriptedModelApp:
         if scope["type"] != "http":
             return
         path, method = scope["path"], scope["method"]
-        if method == "POST" and path.endswith("/chat/completions"):
-            await self._chat(scope, receive, send)
+        wire = next((wire for wire in _WIRES if path.endswith(wire.path)), None)
+        if method == "POST" and wire is not None:
+            await self._answer(wire, scope, receive, send)
         elif method == "POST" and path.endswith("/images/generations"):
             await self._image(scope, receive, send)
         elif method == "GET" and path == "/control/requests":
@@ -96,7 +94,7 @@ class ScriptedModelApp:
             self._holds[json.loads(await _body(receive))["name"]].release()
             await _respond(send, 200, b"{}")
         else:
-            await _respond(send, 404, _error("no such path"))
+            await _respond(send, 404, CHAT.error(404, "no such path"))
 
     async def _image(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw = await _body(receive)
@@ -109,7 +107,7 @@ class ScriptedModelApp:
         await _respond(send, status, answer)
         await self._move(seen, "finished" if status == 200 else "refused")
 
-    async def _chat(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, wire: Wire, scope: Scope, receive: Receive, send: Send) -> None:
         raw = await _body(receive)
         body = json.loads(raw)
         authorization = next((value.decode() for name, value in scope["headers"] if name == b"authorization"), None)
@@ -119,21 +117,21 @@ class ScriptedModelApp:
         self._seen.append(seen)
         await self._move(seen, "open")
         if self._api_key is not None and authorization != f"Bearer {self._api_key}":
-            await self._refuse(seen, send, 401, "invalid_api_key: not the key of this endpoint")
+            await self._refuse(seen, send, 401, wire.error(401, "invalid_api_key: not the key of this endpoint"))
             return
-        request = _ChatRequest.model_validate(body)
+        asked = wire.asked(body)
         try:
-            step = self._with_faults(self._script.cue(request.messages))
+            step = self._with_faults(self._script.cue(asked.messages))
         except ScriptError as error:
-            await self._refuse(seen, send, 400, f"scripted model: {error}")
+            await self._refuse(seen, send, 400, wire.error(400, f"scripted model: {error}"))
             return
         if step.error_status is not None:
-            await self._refuse(seen, send, step.error_status, step.error_message, step.retry_after)
-        elif request.stream:
-            usage = bool((request.stream_options or {}).get("include_usage"))
-            await self._stream(seen, step, stream_of(step, prompt_bytes=len(raw), usage=usage), receive, send)
+            refusal = wire.error(step.error_status, step.error_message)
+            await self._refuse(seen, send, step.error_status, refusal, step.retry_after)
+        elif asked.stream:
+            await self._stream(seen, step, wire.stream_of(step, len(raw), asked.usage), receive, send)
         else:
-            await _respond(send, 200, body_of(step, prompt_bytes=len(raw)))
+            await _respond(send, 200, wire.body_of(step, len(raw)))
             await self._move(seen, "finished")
 
     def _with_faults(self, cue: Cue) -> Step:
@@ -179,9 +177,9 @@ class ScriptedModelApp:
         finally:
             gone.cancel()
 
-    async def _refuse(self, seen: SeenRequest, send: Send, status: int, message: str, retry_after: float | None = None) -> None:
+    async def _refuse(self, seen: SeenRequest, send: Send, status: int, body: bytes, retry_after: float | None = None) -> None:
         headers = [(b"retry-after", f"{retry_after:g}".encode())] if retry_after is not None else []
-        await _respond(send, status, _error(message), headers)
+        await _respond(send, status, body, headers)
         await self._move(seen, "refused")
 
     async def _move(self, seen: SeenRequest, state: State) -> None:
@@ -241,10 +239,6 @@ async def _respond(send: Send, status: int, body: bytes, headers: list[tuple[byt
     all_headers = [(b"content-type", b"application/json"), length, *(headers or [])]
     await send({"type": "http.response.start", "status": status, "headers": all_headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _error(message: str) -> bytes:
-    return json.dumps({"error": {"message": message, "type": None, "code": None}}).encode()
 
 
 async def serve(app: ScriptedModelApp, listener: socket.socket, *, until_stdin_closes: bool = False) -> None:
