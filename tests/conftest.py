@@ -18,16 +18,17 @@ from askbus.testing.servers import (
     run_postgres,
 )
 
-SHARED_STACK = ("flows", "faults", "browser")
-"""Folders whose tests share one stack of processes, so that one test process runs them all."""
+SHARED_STACK = {"flows": "stack", "faults": "stack", "browser": "stack", "loop": "loop"}
+"""Folders whose tests share one stack, so that one test process runs them all."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests that share a stack together when tests are spread over processes."""
     for item in items:
-        if item.path.relative_to(Path(__file__).parent).parts[0] in SHARED_STACK:
-            item.add_marker(pytest.mark.xdist_group("stack"))
+        group = SHARED_STACK.get(item.path.relative_to(Path(__file__).parent).parts[0])
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from askbus.runtime.settings import Settings
 from askbus.threads.model import CloseThread, CreateThread, DeleteThread, RenameThread, SaveThread
 from askbus.tools.model import ToolSpec
 from askbus.tools.offered import offered
-from askbus.turns.model import CancelTurn, StartTurn
+from askbus.turns.model import CancelTurn, RetryTurn, StartTurn
 from askbus_agent_loop.handlers import Handlers
 from askbus_agent_loop.pieces import Stops
 from askbus_agent_loop.stepper import Stepper
@@ -50,6 +50,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     ground.answers(DeleteThread, threads.on_delete_thread)
     ground.answers(CloseThread, threads.on_close_thread)
     ground.answers(StartTurn, handlers.on_start_turn)
+    ground.answers(RetryTurn, handlers.on_retry_turn)
     ground.answers(CancelTurn, handlers.on_cancel_turn)
     ground.acts_on(
         {

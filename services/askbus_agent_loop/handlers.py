@@ -25,7 +25,7 @@ from askbus.threads import verbs as threads
 from askbus.threads.lines import title_from
 from askbus.threads.model import CreateThread, Thread
 from askbus.turns import verbs
-from askbus.turns.model import CancelTurn, Claim, StartTurn, Turn
+from askbus.turns.model import CancelTurn, Claim, RetryTurn, StartTurn, Turn
 from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Last, Nothing, WaitForPerson, decide
 from askbus_agent_loop.pieces import Stops
 from askbus_agent_loop.stepper import ModelCall, Stepper
@@ -82,6 +82,16 @@ class Handlers:
                 )
             crash.point("agent.start.before_commit")
         crash.point("agent.start.after_commit")
+        for turn_id in started.ended:
+            await self.stops.stop(turn_id)
+        return started.turn
+
+    async def on_retry_turn(self, command: RetryTurn) -> Turn:
+        """The earlier turn stays as it is; what the new one superseded or interrupted is told to stop."""
+        async with self.pool.acquire() as db, db.transaction():
+            started = await verbs.retry(db, command, trace=traceparent())
+            crash.point("agent.retry.before_commit")
+        crash.point("agent.retry.after_commit")
         for turn_id in started.ended:
             await self.stops.stop(turn_id)
         return started.turn

@@ -192,3 +192,23 @@ async def a_question_is_answered(world: World) -> None:
         asked = await robot.post("/v1/questions", {"project_id": str(world.company.north), "text": "Ship it?"})
         await max_.post(f"/v1/questions/{asked['id']}/answer", {"answer": "yes"})
         await once(lambda: robot.get(f"/v1/questions/{asked['id']}?wait=2"), "answered", on_the_way={"open"}, within=60)
+
+
+async def a_turn_is_repeated(world: World) -> None:
+    """The model announces and does nothing, is asked once more and answers; the person has it answer anew."""
+    async with world.browser(world.company["mia"]) as mia:
+        turn_id = await start_turn(world, mia, "announce")
+        turn = await turn_once(mia, turn_id, "completed")
+        assert (turn["answer"], turn["model_calls"]) == ("There is nothing, I looked.", 2)
+        again = await mia.post(f"/v1/turns/{turn_id}/retry")
+        assert (await turn_once(mia, str(again["id"]), "completed"))["answer"] == turn["answer"]
+        assert (await mia.get(f"/v1/turns/{turn_id}"))["replaced_by"] == again["id"]
+        nudged = await world.db.fetchval("SELECT count(*) FROM messages WHERE thread_id = $1 AND nudged", turn["thread_id"])
+        assert nudged == 2
+
+
+async def a_turn_fails(world: World) -> None:
+    """The model makes one failing call again and again, until that ends the turn."""
+    async with world.browser(world.company["mia"]) as mia:
+        turn = await turn_once(mia, await start_turn(world, mia, "stubborn"), "failed")
+        assert (turn["error"]["code"], turn["model_calls"]) == ("repeated_failure", 3)

@@ -35,6 +35,8 @@ SCRIPT: list[JsonValue] = [
         ],
     },
     {"when": "go on for ever", "steps": [{"text": "one two three four", "chunks": 4, "hang": 2}]},
+    {"when": "announce", "steps": [{"text": "Let me look."}, {"text": "There is nothing, I looked.", "chunks": 3}]},
+    {"when": "stubborn", "steps": [{"tool_calls": [{"name": "query_records", "arguments": {"collection": "nowhere"}}]}]},
     {"when": "hello", "steps": [{"text": "Hello there, and welcome.", "chunks": 5}]},
     {
         "when": "shall you",

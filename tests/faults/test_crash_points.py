@@ -16,6 +16,8 @@ Scene = Callable[[World], Awaitable[None]]
 
 Scenes = tuple[Scene, ...]
 TURN: Scenes = (scenes.a_turn_changes_a_record,)
+REPEATING: Scenes = (scenes.a_turn_is_repeated,)
+FAILING: Scenes = (scenes.a_turn_fails,)
 ASKING: Scenes = (scenes.an_agent_asks,)
 STOPPING: Scenes = (scenes.a_turn_is_stopped,)
 DECIDING: Scenes = (scenes.small_decisions,)
@@ -63,7 +65,7 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (STOPPING, {"agent-loop": "agent.cancel.after_commit", "question-broker": "broker.turn_cancelled.after_commit"}),
     (DECIDING + STOPPING, {"action-applier": "applier.reject.before_commit", "agent-loop": "agent.cancel.before_commit"}),
     (DECIDING + STOPPING, {"action-applier": "applier.reject.after_commit", "agent-loop": "agent.stop.before_record"}),
-    (DECIDING, {"action-applier": "records.apply.after_failure"}),
+    (DECIDING + REPEATING, {"action-applier": "records.apply.after_failure", "agent-loop": "agent.nudge.after_record"}),
     (DECIDING + CLOSING, {"action-applier": "relay.action-applier.before_publish", "agent-loop": "agent.delete_thread.before_commit"}),
     (DECIDING + CLOSING, {"action-applier": "relay.action-applier.after_publish", "agent-loop": "agent.delete_thread.after_commit"}),
     (DECIDING, {"action-applier": "worker.action-applier.before_ack", "gateway": "command.ProposeChanges.after_reply"}),
@@ -72,11 +74,15 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (TURN + DECIDING, {"gateway": "command.CreateThread.after_reply", "action-applier": "applier.withdraw.before_commit"}),
     (TURN + DECIDING, {"gateway": "command.StartTurn.before_send", "action-applier": "applier.withdraw.after_commit"}),
     (TURN + DECIDING, {"gateway": "command.StartTurn.after_reply", "action-applier": "records.apply.before_failure"}),
-    (TURN, {"gateway": "command.AnswerQuestion.after_reply", "tool-runner": "command.ProposeChanges.after_reply"}),
-    (TURN, {"gateway": "command.ConfirmAction.after_reply", "tool-runner": "command.AskQuestion.before_send"}),
+    (TURN + FAILING, {"gateway": "command.AnswerQuestion.after_reply", "tool-runner": "command.ProposeChanges.after_reply",
+                      "agent-loop": "agent.fail.before_commit"}),
+    (TURN + FAILING, {"gateway": "command.ConfirmAction.after_reply", "tool-runner": "command.AskQuestion.before_send",
+                      "agent-loop": "agent.fail.after_commit"}),
     (TURN + DECIDING, {"gateway": "command.UndoAction.after_reply", "action-applier": "records.apply.before_failure_commit"}),
-    (PROPOSING, {"expiry": "expiry.actions.after_commit", "action-applier": "applier.tell.before_publish"}),
-    (PROPOSING, {"action-applier": "applier.tell.after_publish"}),
+    (PROPOSING + REPEATING, {"expiry": "expiry.actions.after_commit", "action-applier": "applier.tell.before_publish",
+                             "agent-loop": "agent.retry.before_commit"}),
+    (PROPOSING + REPEATING, {"action-applier": "applier.tell.after_publish", "agent-loop": "agent.retry.after_commit",
+                             "gateway": "command.RetryTurn.after_reply"}),
 ]  # fmt: skip
 """One round each: the scenes that are played at once, and where which service dies in them."""
 

@@ -18,7 +18,16 @@ ADMIN = "admin"
 SYSTEM = "sys"
 
 VERBS: Mapping[Service, tuple[str, ...]] = {
-    Service.AGENT_LOOP: ("CreateThread", "RenameThread", "SaveThread", "DeleteThread", "CloseThread", "StartTurn", "CancelTurn"),
+    Service.AGENT_LOOP: (
+        "CreateThread",
+        "RenameThread",
+        "SaveThread",
+        "DeleteThread",
+        "CloseThread",
+        "StartTurn",
+        "RetryTurn",
+        "CancelTurn",
+    ),
     Service.TOOL_RUNNER: ("CallTool",),
     Service.ACTION_APPLIER: ("ProposeChanges", "ConfirmAction", "RejectAction", "WithdrawAction", "UndoAction", "PreviewUndo"),
     Service.QUESTION_BROKER: ("AskQuestion", "AnswerQuestion", "DeclineQuestion", "AskBack", "CancelQuestion"),

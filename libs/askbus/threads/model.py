@@ -56,7 +56,7 @@ class ShownFile(BaseModel):
 
 class Message(BaseModel):
     """What the user said, or a model. `cut` says why an answer did not come to its end: stopped, failed, length. `attachments` went with
-    a user's message, or are pictures that the calls of an answer made."""
+    a user's message, or are pictures that the calls of an answer made. `replaced`: a later turn answers the same message."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -68,6 +68,7 @@ class Message(BaseModel):
     model: str | None
     cut: str | None
     created_at: datetime
+    replaced: bool = False
     calls: tuple[ShownCall, ...] = ()
     attachments: tuple[ShownFile, ...] = ()
 

@@ -164,7 +164,8 @@ ERRORS: dict[str, TurnError] = {
 
 
 class TurnDetail(Turn):
-    """A turn with its last message, what it waits for, what it proposed, the work that was done, and what it cost."""
+    """A turn with its last message, what it waits for, what it proposed, the work that was done, and what it cost. `replaced_by` is the
+    latest turn that answers the same message after it."""
 
     answer: str | None
     cut: str | None
@@ -173,6 +174,7 @@ class TurnDetail(Turn):
     actions: tuple[UUID, ...]
     work: tuple[ShownCall, ...]
     usage: Totals
+    replaced_by: UUID | None = None
     error: TurnError | None = None
 
 

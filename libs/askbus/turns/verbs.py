@@ -14,11 +14,13 @@ from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
 from askbus.db.statements import Executor, Row, Statement
 from askbus.errors import Conflict, NotFound
-from askbus.turns.model import CancelTurn, Claim, NewCall, StartTurn, Turn
+from askbus.turns.model import CancelTurn, Claim, NewCall, RetryTurn, StartTurn, Turn
 from askbus.usage.model import Spent
 
 LOCK_THREAD = Statement("askbus.turns", "sql/lock_thread.sql")
 START = Statement("askbus.turns", "sql/start.sql")
+LOCK_THREAD_OF = Statement("askbus.turns", "sql/lock_thread_of.sql")
+RETRY = Statement("askbus.turns", "sql/retry.sql")
 CANCEL = Statement("askbus.turns", "sql/cancel.sql")
 CLAIM = Statement("askbus.turns", "sql/claim.sql")
 RENEW = Statement("askbus.turns", "sql/renew.sql")
@@ -64,6 +66,15 @@ class ModelStep:
     error: str | None = None
 
 
+BUSY = "A turn of this conversation is at work. Wait for it, or send the message with overlap enqueue or interrupt."
+NO_RETRY = {
+    "at_work": "This turn is at work still. Wait for it, or stop it first.",
+    "not_last": "Only the last answer of a conversation can be made anew. Send the message again instead.",
+    "busy": BUSY,
+}
+"""Why a turn is not repeated, by the statement's verdict."""
+
+
 def _projects(by: Principal) -> list[UUID] | None:
     return None if by.projects is None else list(by.projects)
 
@@ -97,10 +108,36 @@ async def start(db: Executor, command: StartTurn, *, title: str, trace: str | No
         trace=trace,
     )
     if row is None:
-        raise Conflict(
-            "A turn of this conversation is at work. Wait for it, or send the message with overlap enqueue or interrupt."
-        )
+        raise Conflict(BUSY)
     return Started(Turn.model_validate(row), tuple(row["ended"]), row["unmeasured"])
+
+
+async def retry(db: Executor, command: RetryTurn, *, trace: str | None) -> Started:
+    """Queues a turn that answers an earlier turn's message anew, or finds the one that does already: two at once make one.
+
+    Runs in the caller's transaction, which holds the thread's lock until its end. Raises NotFound for a turn that is not theirs, Conflict
+    where it is still at work or its answer is not the last one, or where the thread is busy and this was to be rejected then.
+    """
+    by = command.by
+    by.require(Scope.CHAT)
+    thread = await LOCK_THREAD_OF.row(
+        db, turn_id=command.again, user_id=by.user_id, workspace_id=by.workspace_id, projects=_projects(by)
+    )
+    if thread is None:
+        raise NotFound("There is no such turn.")
+    row = await RETRY.one(
+        db,
+        id=command.turn_id,
+        again=command.again,
+        thread_id=thread["id"],
+        client_message_id=command.client_message_id,
+        overlap=command.overlap.value,
+        principal=by.model_dump(mode="json"),
+        trace=trace,
+    )
+    if (refusal := NO_RETRY.get(row["verdict"])) is not None:
+        raise Conflict(refusal, {"state": row["state"]})
+    return Started(Turn.model_validate(row), tuple(row["ended"]), 0)
 
 
 async def cancel(db: Executor, command: CancelTurn, *, trace: str | None) -> Turn:

@@ -21,6 +21,7 @@ from askbus.turns.model import (
     Context,
     MessageText,
     Overlap,
+    RetryTurn,
     StartTurn,
     Turn,
 )
@@ -40,6 +41,15 @@ class TurnBody(BaseModel):
     context: Annotated[tuple[Context, ...], Field(max_length=MOST_CONTEXT)] = ()
 
 
+class RetryBody(BaseModel):
+    """The same `client_message_id` sent again finds the first turn that it made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    client_message_id: ClientMessageId | None = None
+    overlap: Overlap = Overlap.ENQUEUE
+
+
 class NoBody(BaseModel):
     """Nothing needs saying."""
 
@@ -55,7 +65,8 @@ class Turns:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/threads/{id}/turns", _Start(self), methods=["POST"]),
+            Route("/v1/threads/{id}/turns", _Start(self, self.start), methods=["POST"]),
+            Route("/v1/turns/{id}/retry", _Start(self, self.retry), methods=["POST"]),
             Route("/v1/turns/{id}", guarded(self.get), methods=["GET"]),
             Route("/v1/turns/{id}/events", _Follow(self), methods=["GET"]),
             Route("/v1/turns/{id}/cancel", guarded(self.cancel), methods=["POST"]),
@@ -79,6 +90,21 @@ class Turns:
         )
         return by, await self.gate.commands.ask(command)
 
+    async def retry(self, request: Request) -> tuple[Principal, Turn]:
+        by = await self.gate.principal(request)
+        again = path_id(request)
+        said = await body(request, RetryBody)
+        key = command_id(request)
+        command = RetryTurn(
+            command_id=key,
+            by=by,
+            turn_id=new_id(),
+            again=again,
+            client_message_id=said.client_message_id or str(key),
+            overlap=said.overlap,
+        )
+        return by, await self.gate.commands.ask(command)
+
     async def get(self, request: Request) -> Response:
         by = await self.gate.principal(request)
         return present(await reads.get(self.gate.pool, by, path_id(request)))
@@ -90,28 +116,30 @@ class Turns:
         return present(await reads.get(self.gate.pool, by, turn.id))
 
 
+Start = Callable[[Request], Awaitable[tuple[Principal, Turn]]]
 Answer = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
 class _Start:
-    """POST: the message is stored, then answered with the turn, or with its stream where the client accepts one."""
+    """POST: the turn is stored, then answered with itself, or with its stream where the client accepts one."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, start: Start) -> None:
         self.turns = turns
+        self.start = start
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         wants_stream = "text/event-stream" in request.headers.get("accept", "")
 
         async def answer(request: Request) -> Response:
-            _by, turn = await self.turns.start(request)
+            _by, turn = await self.start(request)
             return present(turn, 201)
 
         if not wants_stream:
             await _respond(await guarded(answer)(request), scope, receive, send)
             return
         try:
-            by, turn = await self.turns.start(request)
+            by, turn = await self.start(request)
         except Exception as error:  # noqa: BLE001  # the last resort of this door
             await _respond(refusal_of(error, request), scope, receive, send)
             return

@@ -1,4 +1,4 @@
--- A thread of the user's own, while they see its project, with its messages turn by turn.
+-- A thread of the user's own, while they see its project, with its messages turn by turn; the answers to one message stand together.
 SELECT t.*,
        ARRAY(SELECT id FROM turns o WHERE o.thread_id = t.id AND o.state IN ('queued', 'running', 'waiting') ORDER BY o.queued_at, o.id)
            AS open_turns,
@@ -11,6 +11,7 @@ SELECT t.*,
            SELECT jsonb_agg(jsonb_build_object(
                       'id', m.id, 'turn_id', m.turn_id, 'step', m.step, 'role', m.role, 'text', m.text, 'model', m.model, 'cut', m.cut,
                       'created_at', m.created_at,
+                      'replaced', m.role = 'assistant' AND EXISTS (SELECT FROM turns r WHERE r.retry_of = asked.id AND r.queued_at > o.queued_at),
                       'attachments', coalesce((
                           SELECT jsonb_agg(jsonb_build_object(
                                      'id', f.id, 'kind', f.kind, 'media_type', f.media_type, 'name', f.name, 'size', f.size)
@@ -25,8 +26,10 @@ SELECT t.*,
                                      'question_id', c.question_id, 'action_id', c.action_id) ORDER BY c.position)
                             FROM shown_calls c
                            WHERE c.turn_id = m.turn_id AND c.step = m.step + 1), '[]'))
-                      ORDER BY o.queued_at, o.id, m.seq)
-             FROM messages m JOIN turns o ON o.id = m.turn_id
+                      ORDER BY asked.queued_at, asked.id, o.queued_at, m.seq)
+             FROM messages m
+             JOIN turns o ON o.id = m.turn_id
+             JOIN turns asked ON asked.id = coalesce(o.retry_of, o.id)
             WHERE m.thread_id = t.id), '[]') AS messages
   FROM threads t
   JOIN project_access a ON a.project_id = t.project_id AND a.user_id = t.user_id

@@ -1,5 +1,7 @@
 -- A turn of the user's own, while they see its project, with its last answer, what it still asks, what it proposed, and what it cost.
 SELECT t.*, m.text AS answer, m.cut, m.model,
+       (SELECT r.id FROM turns r WHERE r.retry_of = coalesce(t.retry_of, t.id) AND r.queued_at > t.queued_at
+         ORDER BY r.queued_at DESC LIMIT 1) AS replaced_by,
        ARRAY(SELECT q.id FROM questions q WHERE q.turn_id = t.id AND q.state = 'open' ORDER BY q.id) AS questions,
        ARRAY(SELECT a.id FROM actions a WHERE a.thread_id = t.thread_id AND a.turn_id = t.id ORDER BY a.id) AS actions,
        coalesce((SELECT jsonb_agg(jsonb_build_object(
