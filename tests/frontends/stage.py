@@ -35,6 +35,7 @@ SCRIPT: list[JsonValue] = [
         "when": "colour",
         "steps": [{"tool_calls": [{"name": "ask_user", "arguments": ASK}]}, {"text": "You said: {{results[0].answer}}"}],
     },
+    {"when": "shade", "steps": [{"tool_calls": [{"name": "ask_user", "arguments": ASK}]}, {"text": "All right."}]},
     {
         "when": "two questions",
         "steps": [
