@@ -50,7 +50,7 @@ def _messages(said: Said, turn: TurnView, placed: Mapping[UUID | None, Sequence[
     spoken = AssistantMessage(
         text=said.text,
         tool_calls=tuple(_call(call) for call in said.calls),
-        provider_data=ProviderData.model_validate(said.provider_data) if said.provider_data else None,
+        provider_data=ProviderData.read(said.provider_data),
         cut=said.cut,
     )
     results = [_result(call, over=said.turn_id != turn.id) for call in said.calls]

@@ -63,7 +63,7 @@ async def test_tool_exchange_goes_there_and_back(server: ScriptedModel) -> None:
         ]
         said = AssistantMessage(text=asked.text, tool_calls=asked.tool_calls, provider_data=asked.provider_data)
         text, final = await answer(model, asking("How much are the orders?", said, *results))
-    assert (text, final.finish, final.model) == ("It is 12.50.", Finish.STOP, "scripted")
+    assert (text, final.finish, final.model) == ("It is 12.50.", Finish.STOP, "scripted on messages")
     body = inner((await server.requests())[-1].body)
     check_anthropic(body, CONFIG)
     assert [block["type"] for block in listed(listed(body["messages"])[-1]["content"])] == ["tool_result"] * 2

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from askbus.models.clean import clean_json, clean_text
 from askbus.models.masks import mask
@@ -93,6 +93,14 @@ class ProviderData(Neutral):
 
     maker: str
     data: JsonObject = {}
+
+    @classmethod
+    def read(cls, stored: JsonValue) -> Self | None:
+        """What is stored, in any version's form: None for nothing, and for what this one does not understand."""
+        try:
+            return cls.model_validate(stored)
+        except ValidationError:
+            return None
 
 
 class Image(Neutral):

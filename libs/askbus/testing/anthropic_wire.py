@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue
 from askbus.testing.script import ChatMessage, ScriptedCall, Step
 from askbus.testing.wire import Answer, Asked, Wire, slices
 
-MODEL = "scripted"
+MODEL = "scripted on messages"
 _FRAGMENTS = 4
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
 _ERRORS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
