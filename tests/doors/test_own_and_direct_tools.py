@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,12 +15,12 @@ from pydantic import JsonValue
 from askbus.access.model import Scope
 from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
-from askbus.db.pool import Pool
+from askbus.db.pool import Pool, open_pool
 from askbus.testing.composed import Composed, compose
 from askbus.testing.model_process import ScriptedModel
-from askbus.testing.people import Company, give_token
-from askbus.testing.records import TeamDatabase
-from askbus.testing.servers import Server, TestDatabase
+from askbus.testing.people import Company, found_company, give_token
+from askbus.testing.records import SHOP, TeamDatabase, team_database
+from askbus.testing.servers import Server, fresh_database, run_nats
 from askbus.testing.streams import events
 from askbus_action_applier.app import make_app as make_applier
 from askbus_agent_loop.app import make_app as make_agent_loop
@@ -51,25 +52,60 @@ SCRIPT: list[JsonValue] = [
 ]
 
 
-@pytest.fixture
-async def running(
-    database: TestDatabase,
-    nats_server: Server,
-    company: Company,
-    shop: TeamDatabase,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> AsyncIterator[Composed]:
+@dataclass(frozen=True)
+class Stage:
+    """What the tests of this file share: they change nothing that another looks at."""
+
+    running: Composed
+    company: Company
+    pool: Pool
+    shop: TeamDatabase
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    postgres_server: Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
     """Four services that were told of the documentation's module, and a model that uses it."""
     [code] = re.findall(r"```python\n(.*?)```", OWN_TOOLS.read_text("utf-8"), re.DOTALL)
-    (tmp_path / "harbour_tools.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
-    await provision(nats_server.url, ack_wait=1)
-    async with ScriptedModel(SCRIPT) as model:
-        told = {"model_base_url": model.base_url, "records_url": shop.url, "tools": "harbour_tools", "tool_result_bytes": 1024}
-        async with compose(database, nats_server.url, SERVICES, **told) as running:
-            yield running
+    folder = tmp_path_factory.mktemp("harbour")
+    (folder / "harbour_tools.py").write_text(code)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        async with (
+            fresh_database(postgres_server.url, migrated_template) as database,
+            run_nats(folder) as nats,
+            team_database(postgres_server.url) as shop,
+            ScriptedModel(SCRIPT) as model,
+            open_pool(database.url, size=2, name="tests") as pool,
+        ):
+            await shop.run(SHOP)
+            await provision(nats.url, ack_wait=1)
+            told = {
+                "model_base_url": model.base_url,
+                "records_url": shop.url,
+                "tools": "harbour_tools",
+                "tool_result_bytes": 1024,
+            }
+            company = await found_company(pool)
+            async with compose(database, nats.url, SERVICES, **told) as running:
+                yield Stage(running, company, pool, shop)
     del sys.modules["harbour_tools"]
+
+
+@pytest.fixture
+def company(stage: Stage) -> Company:
+    return stage.company
+
+
+@pytest.fixture
+def pool(stage: Stage) -> Pool:
+    return stage.pool
+
+
+@pytest.fixture
+def running(stage: Stage) -> Composed:
+    return stage.running
 
 
 @pytest.fixture
@@ -154,7 +190,7 @@ async def test_a_direct_call_may_what_its_caller_may(
 
 @pytest.mark.requirement("C30", "R9")
 async def test_a_proposal_made_directly_is_pending_and_made_once(
-    agent: httpx2.AsyncClient, company: Company, pool: Pool, shop: TeamDatabase
+    stage: Stage, agent: httpx2.AsyncClient, company: Company, pool: Pool
 ) -> None:
     """The same Idempotency-Key finds the same action, which belongs to no conversation and waits for a person."""
     operation: JsonValue = {"id": "a", "kind": "update", "collection": "customers", "record": 1, "values": {"country": "IE"}}
@@ -166,4 +202,4 @@ async def test_a_proposal_made_directly_is_pending_and_made_once(
     assert "Pending, not applied" in first["content"]["note"]
     rows = await pool.fetch("SELECT id::text, turn_id, call_id, state::text FROM actions")
     assert [tuple(row.values()) for row in rows] == [(first["content"]["action_id"], None, None, "pending")]
-    assert await shop.value("SELECT country FROM customers WHERE id = 1") == "UK"
+    assert await stage.shop.value("SELECT country FROM customers WHERE id = 1") == "UK"

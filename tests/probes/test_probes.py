@@ -1,5 +1,6 @@
 """The probes that hold the prompt, run through the real services: a model that is right passes each, one that is wrong fails each."""
 
+import asyncpg
 import pytest
 
 from askbus.probes.model import probes
@@ -39,3 +40,15 @@ async def test_a_model_that_does_what_it_must_not_is_caught(bad: Place, name: st
     result = await run(bad, PROBES[name])
     assert not result.holds
     assert any(CAUGHT[name] in finding for finding in result.findings), result.findings
+
+
+@pytest.mark.requirement("C28", "C32")
+async def test_what_a_probe_costs_is_told_apart(good: Place) -> None:
+    """Nobody's conversations look dearer because somebody tried a model."""
+    await run(good, PROBES["combined_value"])
+    db = await asyncpg.connect(good.database_url)
+    try:
+        kinds = {row["kind"] for row in await db.fetch("SELECT DISTINCT kind FROM askbus.usage")}
+    finally:
+        await db.close()
+    assert kinds == {"probe"}

@@ -16,6 +16,7 @@ COMMANDS = {
     "admin": "askbus.cli.admin:admin",
     "frontend": "askbus.cli.frontend:frontend",
     "trace": "askbus.cli.trace:trace",
+    "probes": "askbus.cli.probes:probes",
     "migrate": "askbus.cli.migrate:migrate",
     "provision": "askbus.cli.provision:provision",
     "records": "askbus.cli.records:records",

@@ -48,11 +48,16 @@ class Result:
     def holds(self) -> bool:
         return not self.findings
 
+    @property
+    def said(self) -> str:
+        """The last of the answers: where the probe ended."""
+        return self.answers[-1] if self.answers else ""
+
 
 async def run(place: Place, probe: Probe) -> Result:
     """The probe in a thread of its own, on rows as they were at first. It ends at the first turn that is not what it should be.
 
-    Raises httpx2.HTTPError where askbus itself does not do what it is asked.
+    A turn that never ends, or a door that refuses, is a finding too.
     """
     began = time.monotonic()
     found: list[str] = []
@@ -69,7 +74,11 @@ async def run(place: Place, probe: Probe) -> Result:
             for number, step in enumerate(probe.turns, 1):
                 if step.before:
                     await change(place.records_url, step.before)
-                seen = await _turn(person, db, thread_id, step)
+                try:
+                    seen = await _turn(person, db, thread_id, step)
+                except (httpx2.HTTPError, TimeoutError) as error:
+                    found = [f"turn {number}: askbus did not do it: {type(error).__name__} {error}"]
+                    break
                 words += [step.says, *(f"{context.label} {context.text}" for context in step.context)]
                 answers.append(seen.said)
                 calls += len(seen.calls)
