@@ -80,7 +80,7 @@ REQUIREMENTS: dict[str, str] = {
     "I12": "one MiB and 32 levels at the HTTP door; the bus has its own limit of a message",
     # The console
     "W1": "home and a focused conversation; no workspace switch",
-    "W2": "one line that grows, send and stop; no attachments, no context",
+    "W2": "one line that grows, files chosen, dropped and pasted, send and stop; no context",
     "W3": "streaming, safe Markdown, activity; no citations",
     "W4": "the card with confirm, reject, undo, conflicts; no decisions about single operations",
     "W5": "bell, sheet and answer dialog, live in every tab",

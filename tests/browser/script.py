@@ -16,6 +16,7 @@ SCRIPT: list[JsonValue] = [
             {"text": "Together they come to **{{results[0].display[0][0]}}**.", "chunks": 6},
         ],
     },
+    {"when": "look at this", "steps": [{"text": "A red square."}]},
     {"when": "slowly", "steps": [{"text": "one two three four", "hold": "slow", "hold_after": 2}]},
     {
         "when": "which colour",

@@ -38,14 +38,15 @@ async function bodyOf(response) {
 
 async function once(method, path, said, key) {
   const headers = { accept: 'application/json', 'x-askbus': '1' };
-  if (said !== undefined) headers['content-type'] = 'application/json';
+  const raw = said instanceof Blob;
+  if (said !== undefined) headers['content-type'] = raw ? said.type || 'application/octet-stream' : 'application/json';
   if (key) headers['idempotency-key'] = key;
   let response;
   try {
     response = await fetch(path, {
       method,
       headers,
-      body: said === undefined ? undefined : JSON.stringify(said),
+      body: said === undefined || raw ? said : JSON.stringify(said),
       cache: 'no-store',
     });
   } catch {
@@ -90,10 +91,13 @@ export const api = {
   thread: (id) => send('GET', `/v1/threads/${id}`),
   createThread: (projectId, key) => send('POST', '/v1/threads', { project_id: projectId }, { key }),
 
-  startTurn: (threadId, text, messageId) =>
-    send('POST', `/v1/threads/${threadId}/turns`, { text, client_message_id: messageId }),
+  startTurn: (threadId, text, messageId, attachments = []) =>
+    send('POST', `/v1/threads/${threadId}/turns`, { text, client_message_id: messageId, attachments }),
   turn: (id) => send('GET', `/v1/turns/${id}`),
   cancelTurn: (id) => send('POST', `/v1/turns/${id}/cancel`, {}),
+
+  upload: (projectId, file, name) => send('POST', `/v1/attachments${query({ project_id: projectId, name })}`, file),
+  deleteFile: (id) => send('DELETE', `/v1/attachments/${id}`),
 
   questions: (wanted = {}) => send('GET', `/v1/questions${query(wanted)}`),
   counts: () => send('GET', '/v1/questions/counts'),

@@ -78,7 +78,7 @@ class Console {
       lists: makeLists(context),
       home: () => this.#go('/'),
       go: (threadId) => this.#go(`/#thread=${threadId}`),
-      begin: (text, projectId) => this.#beginThread(text, projectId),
+      begin: (text, projectId, files) => this.#beginThread(text, projectId, files),
       openSheet: () => openSheet(context),
       openQuestion: (id) => openQuestion(id, context),
       openAction: (id) => openAction(id, context),
@@ -224,10 +224,10 @@ class Console {
     return conversation;
   }
 
-  #beginThread(text, projectId) {
+  #beginThread(text, projectId, files) {
     const conversation = this.#conversation({ projectId });
     this.#show(conversation);
-    conversation.send(text);
+    conversation.send(text, files);
   }
 
   #show(page) {

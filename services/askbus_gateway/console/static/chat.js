@@ -47,7 +47,8 @@ export class Conversation {
     this.#composer = new Composer({
       placeholder: 'Write a message',
       reason: reasonNot(context.me, 'chat', projectId),
-      onSend: (text) => this.send(text),
+      projectId: () => this.#projectId,
+      onSend: (text, files) => this.send(text, files),
       onStop: () => this.#stopTurn(),
     });
     fill(
@@ -84,26 +85,27 @@ export class Conversation {
   }
 
   /** Sends a message: it is on the page at once, and on the server exactly once however often it has to be tried. */
-  send(text) {
-    const view = new TurnView(this.#context, text);
+  send(text, files = []) {
+    const view = new TurnView(this.#context, text, files);
     const messageId = newId();
     this.#list.append(view.element);
     this.#following = true;
     this.#toEnd();
     const attempt = () => {
       view.sending();
-      this.#sent = this.#sent.then(() => this.#post(view, text, messageId)).catch((error) => view.unsent(error, attempt));
+      this.#sent = this.#sent.then(() => this.#post(view, text, messageId, files)).catch((error) => view.unsent(error, attempt));
     };
     attempt();
   }
 
-  async #post(view, text, messageId) {
+  async #post(view, text, messageId, files) {
     if (!this.#threadId) {
       const thread = await api.createThread(this.#projectId, this.#key);
       this.#threadId = thread.id;
       this.#onThread(thread);
     }
-    const turn = await api.startTurn(this.#threadId, text, messageId);
+    const attachments = files.map((file) => file.id);
+    const turn = await api.startTurn(this.#threadId, text, messageId, attachments);
     view.accepted(
       turn.id,
       this.#views().some((each) => !each.settled),
@@ -179,6 +181,7 @@ export class Conversation {
     this.#problem.say(null);
     if (!this.#turns.size) fill(this.#list);
     this.#title.textContent = thread.title;
+    this.#projectId = thread.project_id;
     this.#onThread(thread);
     [...groups].forEach(([id, messages], at) => this.#show(id, messages, open.has(id), ended[at]));
     this.#follow();
@@ -195,7 +198,7 @@ export class Conversation {
   #show(id, messages, open, turn) {
     let view = this.#turns.get(id);
     if (!view) {
-      view = new TurnView(this.#context, messages[0].text);
+      view = new TurnView(this.#context, messages[0].text, messages[0].attachments);
       view.id = id;
       this.#turns.set(id, view);
       this.#list.append(view.element);

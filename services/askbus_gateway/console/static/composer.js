@@ -1,6 +1,7 @@
 // Where a message is written: one line that grows, Send and Stop.
 
 import { domId, el, fill, icon } from './elements.js';
+import { FileTray } from './files.js';
 
 const TALLEST = 240;
 
@@ -9,7 +10,7 @@ function touch() {
 }
 
 /**
- * `onSend(text)` gets what was written; `onStop()` is asked for while `busy`. `reason` disables it all and says why.
+ * `onSend(text, files)` gets what was written and the files that go along; `projectId()` says where those belong; `onStop()` is asked for while `busy`. `reason` disables it all and says why.
  * `left` is put at the lower left.
  */
 export class Composer {
@@ -23,9 +24,11 @@ export class Composer {
   );
   #status = el('span', { class: 'quiet' });
   #onSend;
+  #tray;
 
-  constructor({ placeholder, reason = null, left = null, onSend, onStop = () => {} }) {
+  constructor({ placeholder, reason = null, left = null, projectId, onSend, onStop = () => {} }) {
     this.#onSend = onSend;
+    this.#tray = new FileTray({ projectId, onChange: () => this.#resize() });
     this.#field = el('textarea', {
       rows: 1,
       placeholder: reason ? '' : placeholder,
@@ -41,14 +44,17 @@ export class Composer {
       'form',
       { class: 'composer' },
       note,
+      this.#tray.element,
       this.#field,
+      this.#tray.problem,
       el(
         'div',
         { class: 'bar' },
-        el('div', { class: 'left' }, left),
+        el('div', { class: 'left' }, this.#tray.control, left),
         el('div', { class: 'right' }, this.#status, this.#stop, this.#send),
       ),
     );
+    if (!reason) this.#tray.listen(this.element);
     this.#field.addEventListener('input', () => this.#resize());
     this.#field.addEventListener('keydown', (event) => this.#key(event));
     this.#stop.addEventListener('click', () => onStop());
@@ -69,6 +75,11 @@ export class Composer {
     this.#stop.hidden = !busy;
   }
 
+  /** The files that wait are dropped: they were meant for another project. */
+  dropFiles() {
+    this.#tray.clear();
+  }
+
   /** A word beside the buttons; not more. */
   set status(text) {
     fill(this.#status, text);
@@ -82,14 +93,15 @@ export class Composer {
 
   #submit() {
     const text = this.#field.value.trim();
-    if (!text || this.#field.disabled) return;
+    if (!text || this.#field.disabled || !this.#tray.ready) return;
+    const files = this.#tray.take();
     this.#field.value = '';
     this.#resize();
-    this.#onSend(text);
+    this.#onSend(text, files);
   }
 
   #resize() {
-    this.#send.disabled = !this.#field.value.trim();
+    this.#send.disabled = !this.#field.value.trim() || !this.#tray.ready;
     this.#field.style.height = 'auto';
     this.#field.style.height = `${Math.min(TALLEST, this.#field.scrollHeight)}px`;
   }

@@ -6,7 +6,7 @@ import { actionRow, questionRow, refill } from './lists.js';
 import { projectsToChat, reasonNot } from './rights.js';
 import { greeting, moment } from './words.js';
 
-/** `context` is `{me, lists, begin(text, projectId), go(threadId)}` and what the rows need. */
+/** `context` is `{me, lists, begin(text, projectId, files), go(threadId)}` and what the rows need. */
 export class Home {
   element;
   #composer;
@@ -29,8 +29,10 @@ export class Home {
       placeholder: 'Ask about your records, or ask for a change',
       reason,
       left: choice,
-      onSend: (text) => context.begin(text, choice?.value ?? projects[0].id),
+      projectId: () => choice?.value ?? projects[0].id,
+      onSend: (text, files) => context.begin(text, choice?.value ?? projects[0].id, files),
     });
+    choice?.addEventListener('change', () => this.#composer.dropFiles());
     const waiting = new Section(
       'Waiting for a decision',
       'Nothing is waiting.',

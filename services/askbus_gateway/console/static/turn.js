@@ -2,6 +2,7 @@
 
 import { ActionCard } from './actions.js';
 import { announce, button, el, fill } from './elements.js';
+import { shownFiles } from './files.js';
 import { MarkdownView } from './markdown.js';
 import { QuestionCard } from './question.js';
 
@@ -17,7 +18,8 @@ const CUTS = {
 class Segment {
   view = new MarkdownView();
   cards = el('div', { class: 'cards' });
-  element = el('div', { class: 'segment' }, this.view.element, this.cards);
+  pictures = el('div');
+  element = el('div', { class: 'segment' }, this.view.element, this.pictures, this.cards);
   calls = [];
   attempt = 0;
   text = '';
@@ -26,6 +28,11 @@ class Segment {
 
   constructor(step) {
     this.step = step;
+  }
+
+  /** Pictures that the calls of this step made. */
+  show(files) {
+    if (this.pictures.childElementCount === 0 && files.length) fill(this.pictures, shownFiles(files));
   }
 }
 
@@ -45,9 +52,9 @@ export class TurnView {
   #foot = el('div', { class: 'turn-foot' });
   #activity = '';
 
-  constructor(context, text) {
+  constructor(context, text, files = []) {
     this.#context = context;
-    fill(this.#mine, el('span', { class: 'unseen' }, 'You said'), el('p', {}, text));
+    fill(this.#mine, el('span', { class: 'unseen' }, 'You said'), files.length > 0 && shownFiles(files), el('p', {}, text));
     fill(this.element, this.#mine, this.#theirs, this.#foot);
   }
 
@@ -84,6 +91,7 @@ export class TurnView {
       segment.text = message.text;
       segment.calls = message.calls;
       this.#render(segment);
+      segment.show(message.attachments);
       for (const call of message.calls) {
         if (call.action_id) this.#card(call.action_id, ActionCard, segment);
         if (call.question_id) this.#card(call.question_id, QuestionCard, segment);
