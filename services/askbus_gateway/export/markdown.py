@@ -35,14 +35,20 @@ def _block(block: Block) -> Iterator[str]:
         case Kind.FACTS | Kind.MARK:
             yield f"*{escaped(block.text)}*"
         case Kind.SAID:
-            yield from (f"> {escaped(line)}\\" if line.strip() else ">" for line in _lines(block.text)[:-1])
-            yield f"> {escaped(_lines(block.text)[-1])}"
+            yield from quoted(block.text)
         case Kind.ANSWER:
             yield from (f"> {line}".rstrip() for line in disarmed(_lines(block.text)))
 
 
 def _lines(text: str) -> list[str]:
     return re.split(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", text)
+
+
+def quoted(text: str) -> Iterator[str]:
+    """A text that shows as it is, line by line."""
+    lines = _lines(text)
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        yield f"> {escaped(line)}".rstrip() + ("\\" if line.strip() and following.strip() else "")
 
 
 def escaped(text: str) -> str:
