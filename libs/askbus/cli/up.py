@@ -40,10 +40,12 @@ def up(data: Path, http_port: int | None, postgres_port: int | None, nats_port: 
     """
     from askbus.runtime.settings import Settings
     from askbus.stack.options import Options
+    from askbus.tools.offered import own_tools
 
     database_url = os.environ.get("ASKBUS_DATABASE_URL") or None
     nats_url = os.environ.get("ASKBUS_NATS_URL") or None
-    Settings.load(database_url=database_url or "embedded", nats_url=nats_url or "embedded")  # names wrong ones before any start
+    settings = Settings.load(database_url=database_url or "embedded", nats_url=nats_url or "embedded")
+    own_tools(settings.tools)  # like wrong settings, wrong tools are named before any start
     options = Options(
         data=data,
         http_port=http_port,
