@@ -1,7 +1,7 @@
 """What people see of tool calls, from their rows: how each went, and whether to try again is safe."""
 
 from collections.abc import AsyncIterator
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from tests.verbs.turn_rows import new_thread, queued_turn, said, taken
@@ -15,7 +15,7 @@ from askbus.threads import reads as threads
 from askbus.tools.work import ShownCall
 from askbus.turns import reads as turns
 from askbus.turns import verbs
-from askbus.turns.model import NewCall
+from askbus.turns.model import NewCall, RetryTurn
 
 
 @pytest.fixture
@@ -106,3 +106,16 @@ async def test_a_call_that_was_only_refused_was_not_begun(loop: Pool, pool: Pool
     turn_id = await turn_of(loop, company, call("one", refusal="Not run: wrong", may_repeat=False))
     assert await verbs.fail(loop, turn_id, "internal")
     assert [one.retry for one in await work_of(pool, company, turn_id)] == [True]
+
+
+@pytest.mark.requirement("C27", "C10")
+async def test_what_was_tried_again_is_not_offered_once_more(loop: Pool, pool: Pool, company: Company) -> None:
+    """The newer turn has its own work."""
+    turn_id = await turn_of(loop, company, call("one", refusal="Not run: wrong"))
+    assert await verbs.fail(loop, turn_id, "internal")
+    command = RetryTurn(
+        command_id=uuid4(), by=company["mia"].principal, turn_id=new_id(), again=turn_id, client_message_id=str(uuid4())
+    )
+    async with loop.acquire() as db, db.transaction():
+        await verbs.retry(db, command, trace=None)
+    assert [one.retry for one in (await turns.get(pool, company["mia"].principal, turn_id)).work] == [False]

@@ -50,6 +50,7 @@ CREATE VIEW shown_calls AS
            CASE WHEN c.state = 'refused' THEN 'failed' ELSE coalesce(r.state::text, 'requested') END AS state,
            CASE WHEN c.state = 'refused' OR r.state = 'failed'
                 THEN t.settled_at IS NOT NULL
+                     AND NOT EXISTS (SELECT FROM turns r WHERE r.retry_of = coalesce(t.retry_of, t.id) AND r.queued_at > t.queued_at)
                      AND (t.state IN ('failed', 'cancelled')
                           OR NOT EXISTS (SELECT FROM turns o WHERE o.thread_id = t.thread_id AND (o.queued_at, o.id) > (t.queued_at, t.id)))
                      AND NOT EXISTS (SELECT FROM tool_calls b JOIN tool_runs s ON s.id = b.id WHERE b.turn_id = t.id AND NOT b.may_repeat)
