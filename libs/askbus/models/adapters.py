@@ -19,38 +19,26 @@ _NO_KEY = "no-key-configured"
 
 
 class Models:
-    """The models of one process, each opened when it is first asked for."""
+    """The models of one process. Opening them costs about a second for each provider, once: its SDK is imported here."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
         self._configs: Mapping[str, ModelConfig] = settings.configured_models()
-        self._open: dict[str, Model] = {}
+        self._open: dict[str, Model] = {name: _open(config, settings) for name, config in self._configs.items()}
 
     def of(self, name: str | None) -> Model:
-        """The model of this name, the default for None. Raises ProviderError (not_configured) for a name that the settings do not hold.
-
-        Opening the first costs about a second: a provider's SDK is imported.
-        """
+        """The model of this name, the default for None. Raises ProviderError (not_configured) for a name that the settings do not hold."""
         name = name or DEFAULT
         config = self._configs.get(name)
         if config is None:
             raise ProviderError(Fault.NOT_CONFIGURED, f"no model {name!r} in ASKBUS_MODELS")
-        model = self._opened(name, config)
-        if config.fallback is None:
-            return model
-        return FallbackModel(model, self._opened(config.fallback, self._configs[config.fallback]))
-
-    def _opened(self, name: str, config: ModelConfig) -> Model:
-        if name not in self._open:
-            self._open[name] = _open(config, self._settings)
-        return self._open[name]
+        model = self._open[name]
+        return model if config.fallback is None else FallbackModel(model, self._open[config.fallback])
 
     async def close(self) -> None:
         """Close the connections."""
         async with AsyncExitStack() as stack:
             for model in self._open.values():
                 stack.push_async_callback(model.close)
-        self._open.clear()
 
 
 def _open(config: ModelConfig, settings: Settings) -> Model:

@@ -64,7 +64,10 @@ class ImageMaker:
         asked = {} if self.model.startswith("gpt-image") else {"response_format": "b64_json"}
         try:
             answer = await self._opened().post(
-                "/images/generations", cast_to=object, body={"model": self.model, "prompt": prompt, "n": 1, **asked}
+                "/images/generations",
+                cast_to=object,
+                body={"model": self.model, "prompt": prompt, "n": 1, **asked},
+                options={"follow_redirects": False},  # the key is for this endpoint alone
             )
         except APITimeoutError as error:
             raise ProviderError(Fault.TIMED_OUT, "no picture in time") from error
