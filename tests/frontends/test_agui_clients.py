@@ -84,6 +84,10 @@ async def test_a_question_interrupts_the_run_and_is_resumed_with_its_answer(clie
     assert resumed["error"] is None
     assert [event["toolCallId"] for event in of(resumed, "TOOL_CALL_RESULT")] == [interrupt["toolCallId"]]
     assert of(resumed, "TOOL_CALL_START") == []
+    stored = await stage.pool.fetchval(
+        "SELECT o.context FROM turns o JOIN threads t ON t.id = o.thread_id WHERE t.client_id = $1", thread.id
+    )
+    assert stored == [{"label": "State", "text": '{"theirs":1}'}]
     assert last_text(resumed) == "You said: blue"
     assert resumed["pending"] == []
 

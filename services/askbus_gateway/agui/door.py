@@ -17,7 +17,7 @@ from askbus.errors import InvalidInput
 from askbus.threads.model import ClientThreadId
 from askbus.turns.model import TurnDetail, TurnState
 from askbus_gateway.agui.encoder import RunEncoder
-from askbus_gateway.agui.view import AguiView, Run
+from askbus_gateway.agui.view import OWN, AguiView, Run
 from askbus_gateway.frontends.cards import approval_id, approved_action
 from askbus_gateway.frontends.conversation import Conversation, ToldCall
 from askbus_gateway.frontends.decisions import Answer, Decisions, Verdict, question_id_of, require_all
@@ -49,6 +49,13 @@ class RunInput(BaseModel):
 
     def prop(self, name: str) -> JsonValue:
         return self.forwarded_props.get(name) if isinstance(self.forwarded_props, dict) else None
+
+    @property
+    def own_state(self) -> JsonValue:
+        """The shared state without what askbus put there."""
+        if not isinstance(self.state, dict):
+            return self.state
+        return {name: value for name, value in self.state.items() if name != OWN}
 
     @property
     def blocking(self) -> bool:
@@ -89,7 +96,7 @@ class AgUi:
         given = await self.desk.instructions(request, by, instructions(said.prop("instructions"), said.messages))
         if message is None:
             return await self._join(by, said, await self.desk.find(by, project_id, said.thread_id))
-        context = contexts(context=said.context, memory=said.prop("memories"), state=said.state)
+        context = contexts(context=said.context, memory=said.prop("memories"), state=said.own_state)
         thread_id = await self.desk.thread(by, project_id, said.thread_id)
         turn, new = await self.desk.send(by, thread_id, message, context=context, instructions=given)
         return self._stream(by, said, thread_id, turn.id, joins=not new)

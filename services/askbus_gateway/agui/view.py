@@ -16,6 +16,8 @@ from askbus_gateway.frontends.transcript import Again, Begin, Op, Transcript
 from askbus_gateway.sse.response import HEADERS
 from askbus_gateway.sse.view import Done, Happening, Interrupted, Paused, PositionLost, State, Withdrawn
 
+OWN = "askbus"
+"""Where askbus's part of the state that front end and agent share is."""
 INTERRUPTED = TurnError(
     code="unavailable",
     message="The stream was interrupted; the request itself goes on. Open the conversation again.",
@@ -165,8 +167,8 @@ class AguiView:
 
 
 def with_turn(state: JsonValue, turn: TurnDetail) -> JsonValue:
-    """The client's own state, which is its own, with the turn's under `askbus` where the state is an object."""
+    """The client's own state, which is its own, with the turn's beside it where the state is an object."""
     shown: JsonValue = turn.model_dump(mode="json", include={"id", "state", "questions", "actions"})
     if state is None:
-        return {"askbus": shown}
-    return {**state, "askbus": shown} if isinstance(state, dict) else state
+        return {OWN: shown}
+    return {**state, OWN: shown} if isinstance(state, dict) else state
