@@ -34,11 +34,15 @@ ALL_SIX = [
 
 NAPS = "CREATE VIEW naps AS SELECT 1 AS id, 'rest' || pg_sleep(60)::text AS note"
 """Reading it takes longer than any tool may."""
+PAPERS = """
+CREATE TABLE papers (id int PRIMARY KEY, body text NOT NULL);
+INSERT INTO papers SELECT n, repeat('page ' || n || ' ', 100) FROM generate_series(1, 100) n;
+"""
 
 BUDGETS = {
     "model_calls_per_turn": 6,
     "turn_seconds": 300.0,
-    "tool_seconds": 2.0,
+    "tool_seconds": 1.5,
     "tool_result_bytes": 12_000,
     "prompt_bytes": 60_000,
     "prompt_exchanges": 4,
@@ -51,7 +55,7 @@ BUDGETS = {
 async def shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
     """The team's own records."""
     async with team_database(postgres_server.url) as shop:
-        await shop.run(SHOP, NAPS)
+        await shop.run(SHOP, NAPS, PAPERS)
         yield shop
 
 

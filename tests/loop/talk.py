@@ -75,3 +75,8 @@ def spoken(body: Any) -> list[tuple[str, str]]:
 
 def system_of(body: Any) -> str:
     return str(body["messages"][0]["content"])
+
+
+def results_of(body: Any) -> list[str]:
+    """What came of the calls, as the model is told, oldest first."""
+    return [str(message["content"]) for message in body["messages"] if message["role"] == "tool"]

@@ -10,7 +10,7 @@ from askbus.access.model import Principal, PrincipalKind, Role, Scope
 from askbus.errors import InvalidInput
 from askbus.tools.model import ToolResult
 from askbus.turns.model import TurnState
-from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Next, Nothing, WaitForPerson, decide
+from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Last, Next, Nothing, WaitForPerson, decide
 from askbus_agent_loop.view import Call, Said, TurnView
 
 pytestmark = pytest.mark.requirement("C2")
@@ -100,7 +100,10 @@ def turn(*steps: tuple[Call, ...], state: TurnState = TurnState.RUNNING, **more:
         pytest.param(turn((asked("answered"), asked("open"))), WaitForPerson(), id="two questions, one answered"),
         pytest.param(turn((call(run="unknown", result=BAD),)), CallModel(3), id="an unknown outcome goes back to the model"),
         pytest.param(turn((call(),), model_calls=5), Fail("too_many_steps"), id="the budget of model calls"),
+        pytest.param(turn((call(),), model_calls=4), CallModel(3, Last.BUDGET), id="the last call of the budget is an answer"),
         pytest.param(turn((call(),), active_ms=1000), Fail("out_of_time"), id="the budget of time"),
+        pytest.param(turn((call(run="started"),), active_ms=1000), Fail("out_of_time"), id="the clock does not wait for a tool"),
+        pytest.param(turn((asked("open"),), active_ms=1000), WaitForPerson(), id="a person may take their time"),
         *[
             pytest.param(turn((call(),), state=state), Nothing(), id=f"{state} is over")
             for state in (TurnState.COMPLETED, TurnState.FAILED, TurnState.CANCELLED)
@@ -129,3 +132,29 @@ def test_failures_that_differ_or_are_mended_do_not_end_the_turn() -> None:
     other = call(4, run="failed", result=BAD, name="resolve")
     assert decide(turn((bad[0],), (other,), (bad[2],)), BUDGETS) == CallModel(7)
     assert decide(turn((bad[0],), (call(4),), (bad[2],)), BUDGETS) == CallModel(7)
+
+
+@pytest.mark.requirement("C20")
+def test_one_failing_call_in_three_steps_ends_the_turn_whatever_stands_beside_it() -> None:
+    """Three times in one step is one step: the model has not heard of it yet."""
+    steps = [
+        (call(step, run="failed", result=BAD, arguments="{}"), call(step, arguments=f'{{"n": {step}}}')) for step in (2, 4, 6)
+    ]
+    assert decide(turn(*steps), BUDGETS) == Fail("repeated_failure")
+    at_once = tuple(call(2, run="failed", result=BAD) for _ in range(3))
+    assert decide(turn(at_once), BUDGETS) == CallModel(3)
+
+
+@pytest.mark.requirement("C20")
+def test_the_same_call_with_the_same_result_three_times_is_followed_by_an_answer() -> None:
+    """The model is told why, once; a result that changes, or something new beside it, is no loop."""
+    same = [
+        (call(step, arguments=arguments),)
+        for step, arguments in ((2, '{"a":1,"b":[]}'), (4, '{"b":[],"a":1}'), (6, '{ "a":1,"b":[]}'))
+    ]
+    assert decide(turn(*same[:2]), BUDGETS) == CallModel(5)
+    assert decide(turn(*same), BUDGETS) == CallModel(7, Last.REPEATED)
+    polled = [(call(step, result=ToolResult(ok=True, content={"done": step})),) for step in (2, 4, 6)]
+    assert decide(turn(*polled), BUDGETS) == CallModel(7)
+    beside = [(call(step), call(step, arguments=f'{{"n": {step}}}')) for step in (2, 4, 6)]
+    assert decide(turn(*beside), BUDGETS) == CallModel(7)
