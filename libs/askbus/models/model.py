@@ -175,12 +175,9 @@ class Usage(Neutral):
     cached_tokens: int | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
-        said = [usage.cached_tokens for usage in (self, other) if usage.cached_tokens is not None]
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=sum(said) if said else None,
-        )
+        cached = [usage.cached_tokens for usage in (self, other) if usage.cached_tokens is not None]
+        sent, written = self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens
+        return Usage(input_tokens=sent, output_tokens=written, cached_tokens=sum(cached) if cached else None)
 
 
 class Finish(StrEnum):
