@@ -6,8 +6,7 @@ from functools import cache
 from pydantic import JsonValue
 
 from askbus.tools.model import ToolSpec
-
-Schema = dict[str, JsonValue]
+from askbus.tools.portable import Schema, portable
 
 SCHEMAS = frozenset({"items", "additionalProperties", "not"})
 """Keywords whose value is a schema (JSON Schema 2020-12, section 10)."""
@@ -18,7 +17,8 @@ NOISE = frozenset({"title", "discriminator", "$defs"})
 
 @cache
 def parameters(spec: ToolSpec) -> Schema:
-    """The schema of the tool's one argument object. Definitions stand where they are used, unless they contain themselves."""
+    """The schema of the tool's one argument object, as every wire accepts it. Definitions stand where they are used, unless they contain
+    themselves. Raises ValueError where the input is no object."""
     whole = spec.input.model_json_schema(by_alias=True)
     definitions = whole.get("$defs", {})
     kept = {name for name in definitions if _reaches(definitions[name], name, definitions, frozenset())}
@@ -27,7 +27,10 @@ def parameters(spec: ToolSpec) -> Schema:
     if kept:
         shown = _Shown(definitions, kept)
         made["$defs"] = {name: shown.schema(definitions[name]) for name in sorted(kept)}
-    return made
+    accepted = portable(made)
+    if accepted is None:
+        raise ValueError(f"the input of {spec.name} must be an object with plainly named fields")
+    return accepted
 
 
 def _reaches(schema: JsonValue, name: str, definitions: Mapping[str, JsonValue], seen: frozenset[str]) -> bool:
