@@ -89,6 +89,9 @@ export const api = {
 
   threads: (wanted = {}) => send('GET', `/v1/threads${query(wanted)}`),
   thread: (id) => send('GET', `/v1/threads/${id}`),
+  searchThreads: (wanted) => send('GET', `/v1/threads/search${query(wanted)}`),
+  renameThread: (id, title) => send('PATCH', `/v1/threads/${id}`, { title }),
+  deleteThread: (id) => send('DELETE', `/v1/threads/${id}`, undefined, { key: newId() }),
   createThread: (projectId, key) => send('POST', '/v1/threads', { project_id: projectId }, { key }),
 
   startTurn: (threadId, text, messageId, attachments = []) =>

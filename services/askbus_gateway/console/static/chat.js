@@ -5,7 +5,9 @@ import { Composer } from './composer.js';
 import { button, el, fill, iconButton, Problem } from './elements.js';
 import { reasonNot } from './rights.js';
 import { Stream } from './stream.js';
+import { threadMenu } from './threads.js';
 import { OPEN, TurnView } from './turn.js';
+import { count } from './words.js';
 
 /** Pixels from the end within which a reader follows what is written. */
 const NEAR = 80;
@@ -28,12 +30,15 @@ export class Conversation {
   #stream = null;
   #followed = null;
   #reading = null;
+  #thread = null;
+  #dropped = el('p', { class: 'quiet', hidden: true });
   #title = el('h1', { tabIndex: -1 }, 'New conversation');
   #problem = new Problem();
   #list = el('div', { class: 'column turns', role: 'log', 'aria-live': 'off', 'aria-label': 'Conversation' });
   #scroller = el('div', { class: 'scroller', tabIndex: -1 }, this.#list);
   #latest = iconButton('Go to the latest', 'down', { class: 'round latest', hidden: true });
   #composer;
+  #menu;
   #unsubscribe;
   #following = true;
   #stopped = false;
@@ -43,6 +48,10 @@ export class Conversation {
     this.#threadId = threadId;
     this.#projectId = projectId;
     this.#onThread = onThread;
+    this.#menu = threadMenu(() => this.#thread, {
+      onRenamed: (thread) => this.#named(thread),
+      onDeleted: () => context.home(),
+    });
     const close = iconButton('Close the conversation', 'back', { on: { click: () => context.home() } });
     this.#composer = new Composer({
       placeholder: 'Write a message',
@@ -53,13 +62,18 @@ export class Conversation {
     });
     fill(
       this.element,
-      el('div', { class: 'column bar' }, close, this.#title),
+      el('div', { class: 'column bar' }, close, this.#title, this.#menu),
       this.#scroller,
       el('div', { class: 'column dock' }, this.#latest, this.#problem.element, this.#composer.element),
     );
     this.#followTheEnd();
     const moved = (change) => change.entity === 'turn' && this.#moved(change);
-    this.#unsubscribe = context.feed.subscribe({ init: () => this.#reload(), upsert: moved, remove: moved });
+    const isThis = (change) => change.entity === 'thread' && change.id === this.#threadId;
+    this.#unsubscribe = context.feed.subscribe({
+      init: () => this.#reload(),
+      upsert: (change) => (isThis(change) && this.#thread ? this.#reload() : moved(change)),
+      remove: (change) => (isThis(change) ? context.home() : moved(change)),
+    });
     if (threadId) this.#reload();
   }
 
@@ -180,12 +194,21 @@ export class Conversation {
     const ended = await Promise.all([...groups].map(([id, messages]) => this.#ending(id, messages, open.has(id))));
     this.#problem.say(null);
     if (!this.#turns.size) fill(this.#list);
-    this.#title.textContent = thread.title;
+    this.#named(thread);
     this.#projectId = thread.project_id;
-    this.#onThread(thread);
+    this.#dropped.hidden = !thread.dropped_turns;
+    this.#dropped.textContent = `${count(thread.dropped_turns, 'earlier exchange')} not kept any more.`;
+    if (thread.dropped_turns && !this.#dropped.isConnected) this.#list.prepend(this.#dropped);
     [...groups].forEach(([id, messages], at) => this.#show(id, messages, open.has(id), ended[at]));
     this.#follow();
     this.#toEnd();
+  }
+
+  #named(thread) {
+    this.#thread = thread;
+    this.#menu[0].hidden = false;
+    if (thread.title) this.#title.textContent = thread.title;
+    this.#onThread(thread);
   }
 
   /** How a turn ended, where its messages do not say so themselves. */

@@ -4,7 +4,8 @@ import { Composer } from './composer.js';
 import { domId, el, fill, icon } from './elements.js';
 import { actionRow, questionRow, refill } from './lists.js';
 import { projectsToChat, reasonNot } from './rights.js';
-import { greeting, moment } from './words.js';
+import { finder, threadRow } from './threads.js';
+import { greeting } from './words.js';
 
 /** `context` is `{me, lists, begin(text, projectId, files), go(threadId)}` and what the rows need. */
 export class Home {
@@ -50,7 +51,19 @@ export class Home {
         ...questions.items.map((question) => questionRow(question, context)),
         ...actions.items.map((action) => actionRow(action, context)),
       ]);
-    const showRecent = () => recent.show([threads], () => threads.items.map((thread) => threadRow(thread, context)));
+    let hits = null;
+    const showRecent = () =>
+      recent.show([threads], () =>
+        hits
+          ? hits.map((hit) => threadRow(hit.thread, context, hit.message_id && hit.snippet))
+          : threads.items.map((thread) => threadRow(thread, context)),
+      );
+    recent.element.querySelector('h2').after(
+      finder((found) => {
+        hits = found;
+        showRecent();
+      }),
+    );
     this.#unsubscribe = [questions.subscribe(showWaiting), actions.subscribe(showWaiting), threads.subscribe(showRecent)];
     this.element = el(
       'main',
@@ -97,18 +110,4 @@ class Section {
     refill(this.#list, made);
     fill(this.#rest, made.length === 0 && this.#empty);
   }
-}
-
-function threadRow(thread, context) {
-  const project = context.me.projects.length > 1 && context.me.projects.find((each) => each.id === thread.project_id)?.name;
-  return el(
-    'li',
-    { data: { id: thread.id } },
-    el(
-      'button',
-      { type: 'button', class: 'row plain', on: { click: () => context.go(thread.id) } },
-      el('span', { class: 'row-title' }, thread.title),
-      el('span', { class: 'facts' }, project && el('span', {}, project), moment(thread.updated_at)),
-    ),
-  );
 }

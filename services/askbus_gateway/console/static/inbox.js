@@ -38,7 +38,7 @@ export class Bell {
 }
 
 /** A dialog that takes itself off the page when it is closed. A press beside it closes it. */
-function modal(how, ...children) {
+export function modal(how, ...children) {
   const dialog = el('dialog', how, ...children);
   dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
   dialog.addEventListener('close', () => dialog.remove());
