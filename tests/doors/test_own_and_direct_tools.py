@@ -11,6 +11,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 from pydantic import JsonValue
+from tests.doors.tools import strange_tools
 
 from askbus.access.model import Scope
 from askbus.bus.envelope import Service
@@ -48,7 +49,27 @@ SCRIPT: list[JsonValue] = [
             },
             {"text": "{{results[0].metres}} m | {{results[1].error.message}} | {{results[2]}} | {{results[3].worth}}"},
         ],
-    }
+    },
+    {
+        "when": "strange",
+        "steps": [
+            {
+                "tool_calls": [
+                    {"name": "blocks_a_thread", "arguments": {}},
+                    {"name": "breaks", "arguments": {}},
+                    {"name": "returns_something_else", "arguments": {}},
+                    {"name": "talks_much", "arguments": {}},
+                    {"name": "is_not_there", "arguments": {}},
+                    {"name": "plain", "arguments": {"word": ["no", "word"]}},
+                    {"name": "plain", "arguments": {"word": "well"}},
+                ]
+            },
+            {
+                "text": "{{results[0].error.code}} | {{results[1].error.code}} | {{results[2].error.code}} | {{results[3]}} | "
+                "{{results[4]}} | {{results[5]}} | {{results[6].word}}"
+            },
+        ],
+    },
 ]
 
 
@@ -79,17 +100,20 @@ async def stage(
             ScriptedModel(SCRIPT) as model,
             open_pool(database.url, size=2, name="tests") as pool,
         ):
+            strange_tools.held.clear()
             await shop.run(SHOP)
             await provision(nats.url, ack_wait=1)
             told = {
                 "model_base_url": model.base_url,
                 "records_url": shop.url,
-                "tools": "harbour_tools",
+                "tools": "harbour_tools, tests.doors.tools.strange_tools",
                 "tool_result_bytes": 1024,
+                "tool_seconds": 3.0,
             }
             company = await found_company(pool)
             async with compose(database, nats.url, SERVICES, **told) as running:
                 yield Stage(running, company, pool, shop)
+                strange_tools.held.set()
     del sys.modules["harbour_tools"]
 
 
@@ -116,22 +140,39 @@ async def agent(running: Composed, company: Company, pool: Pool) -> AsyncIterato
         yield client
 
 
-@pytest.mark.requirement("C30", "C20")
-async def test_a_turn_uses_a_deployments_own_tools(running: Composed, company: Company, pool: Pool) -> None:
-    """The example of the documentation: its results, its refusal in its own words, and a check of arguments before it is run."""
+async def answer(running: Composed, company: Company, text: str) -> list[str]:
+    """What Mia is answered, in its parts."""
     async with running.client(company["mia"]) as mia:
         thread = (await mia.post("/v1/threads", json={"project_id": str(company.north)})).json()
-        turn = (await mia.post(f"/v1/threads/{thread['id']}/turns", json={"text": "How deep is the berth?"})).json()
+        turn = (await mia.post(f"/v1/threads/{thread['id']}/turns", json={"text": text})).json()
         async with mia.stream("GET", f"/v1/turns/{turn['id']}/events") as response:
             seen = [event async for event in events(response)]
     assert seen[-1].data["state"] == "completed"
-    depth, refusal, check, worth = seen[-1].data["answer"].split(" | ")
+    return str(seen[-1].data["answer"]).split(" | ")
+
+
+@pytest.mark.requirement("C30", "C20")
+async def test_a_turn_uses_a_deployments_own_tools(running: Composed, company: Company, pool: Pool) -> None:
+    """The example of the documentation: its results, its refusal in its own words, and a check of arguments before it is run."""
+    depth, refusal, check, worth = await answer(running, company, "How deep is the berth?")
     assert depth == "3.45 m"
     assert refusal == "There is no berth Z9. The berths are A1, A2."
     assert "name: Field required" in check
     assert worth == "300.30"
     labels = await pool.fetch("SELECT DISTINCT label FROM tool_calls WHERE name = 'berth_depth'")
     assert [row["label"] for row in labels] == ["Looked up a berth"]
+
+
+@pytest.mark.requirement("C20")
+async def test_whatever_its_tools_do_the_turn_goes_on(running: Composed, company: Company) -> None:
+    """One never returns, one breaks, one returns another thing, one floods, one is not there, one is called wrongly; it is answered."""
+    late, broken, wrong, flood, missing, invalid, well = await answer(running, company, "Be strange.")
+    assert (late, broken, wrong) == ("timed_out", "internal", "internal")
+    assert "[cut: " in flood
+    assert len(flood.encode()) < 1024 + 200
+    assert "There is no tool 'is_not_there'" in missing
+    assert "word: Input should be a valid string" in invalid
+    assert well == "well"
 
 
 @pytest.mark.requirement("C30")

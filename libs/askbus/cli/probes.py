@@ -72,11 +72,10 @@ async def _run(probes: "Sequence[Probe]", model: str | None, times: int, *, conf
     results = []
     async with _place(model, configured=configured) as place:
         for probe in probes:
-            for _time in range(times):
-                click.echo(f"{probe.name} …", err=True)
-                result = await run(place, probe)
-                if not result.holds:
-                    break
+            click.echo(f"{probe.name} …", err=True)
+            result = await run(place, probe)
+            for _again in range(times - 1):
+                result = await run(place, probe) if result.holds else result
             results.append(result)
     return results
 
