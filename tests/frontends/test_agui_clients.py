@@ -134,15 +134,14 @@ async def test_a_client_that_asks_for_it_is_interrupted_by_a_pending_change_and_
     assert [event["content"]["state"] for event in of(done, "ACTIVITY_SNAPSHOT")] == ["applied"]
 
 
-@pytest.mark.parametrize("payload", [{"approved": "true"}, {"approved": 1}, {}, None, "yes"])
-async def test_nothing_but_true_approves(client: Player, stage: Stage, payload: object) -> None:
-    """Whatever else is said rejects."""
+async def test_a_client_that_is_interrupted_by_a_pending_change_rejects_it(client: Player, stage: Stage) -> None:
+    """Denial is an answer too, and the run ends well."""
     thread = await Thread(client, stage).open()
-    [interrupt] = (await thread.run(a_name("note"), props={"approval": "blocking"}))["pending"]
-    done = await thread.run(
-        resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": payload}], props={"approval": "blocking"}
-    )
+    blocking = {"approval": "blocking"}
+    [interrupt] = (await thread.run(a_name("note"), props=blocking))["pending"]
+    done = await thread.run(responses={interrupt["id"]: {"status": "resolved", "payload": {"approved": False}}}, props=blocking)
     assert [event["content"]["state"] for event in of(done, "ACTIVITY_SNAPSHOT")] == ["rejected"]
+    assert (done["pending"], done["events"][-1]["outcome"]) == ([], {"type": "success"})
 
 
 async def test_a_failure_is_told_by_its_safe_code(client: Player, stage: Stage) -> None:
