@@ -206,3 +206,37 @@ async def test_a_workspace_gets_a_model_of_its_own_and_an_unknown_one_is_refused
     assert await chosen() == "claude"
     await done(admin("workspace", "model", "Nordlicht"))
     assert await chosen() is None
+
+
+@pytest.mark.requirement("C23")
+async def test_a_workspace_tells_the_model_what_a_file_says(admin: Admin, pool: Pool, tmp_path: Path) -> None:
+    """At most 4,000 characters; without a file it tells nothing any more."""
+    workspace_id = UUID(await done(admin("workspace", "create", "Nordlicht")))
+
+    async def told() -> object:
+        return await pool.fetchval("SELECT instructions FROM workspaces WHERE id = $1", workspace_id)
+
+    file = tmp_path / "instructions.txt"
+    file.write_text("Say ships, not boats. Größe in Metern.\n", "utf-8")
+    await done(admin("workspace", "instructions", "Nordlicht", str(file)))
+    assert await told() == "Say ships, not boats. Größe in Metern."
+    file.write_text("x" * 4_001, "utf-8")
+    assert (await admin("workspace", "instructions", "Nordlicht", str(file))).exit_code == 1
+    assert await told() == "Say ships, not boats. Größe in Metern."
+    await done(admin("workspace", "instructions", "Nordlicht"))
+    assert await told() is None
+
+
+@pytest.mark.requirement("C23")
+async def test_people_and_workspaces_have_a_time_zone(admin: Admin, pool: Pool) -> None:
+    """By its IANA name; a name that is none is refused."""
+    await done(admin("workspace", "create", "Nordlicht"))
+    await done(admin("user", "create", "mia@example.org", "Mia"))
+    await done(admin("time-zone", "Nordlicht", "Europe/Berlin"))
+    await done(admin("time-zone", "mia@example.org", "Asia/Tokyo"))
+    refused = await admin("time-zone", "Nordlicht", "Europe/Atlantis")
+    assert (refused.exit_code, "not the name of a time zone" in refused.output) == (1, True)
+    assert await pool.fetchval("SELECT time_zone FROM workspaces") == "Europe/Berlin"
+    assert await pool.fetchval("SELECT time_zone FROM users") == "Asia/Tokyo"
+    await done(admin("time-zone", "mia@example.org"))
+    assert await pool.fetchval("SELECT time_zone FROM users") is None

@@ -101,7 +101,7 @@ async def test_stop_ends_a_tool_at_work_and_what_it_came_to_changes_nothing(talk
         "SELECT r.result -> 'error' ->> 'code' AS code, extract(epoch FROM r.finished_at - t.settled_at)::float8 AS late "
         "FROM turns t JOIN tool_runs r ON r.turn_id = t.id WHERE t.id = $1 AND r.state <> 'started'"
     )
-    await until(lambda: pool.fetchrow(query, turn_id))
+    await until(lambda: pool.fetchval(f"SELECT count(*) > 0 FROM ({query}) ended", turn_id))
     row = await pool.fetchrow(query, turn_id)
     assert row is not None
     assert row["code"] == "stopped"

@@ -10,12 +10,16 @@ import asyncpg
 from askbus.access.credentials import digest, new_secret, new_token, shown
 from askbus.access.model import TOKEN_SCOPES, Principal, PrincipalKind, Role, Scope
 from askbus.access.reads import Token
+from askbus.access.zones import known_zone
 from askbus.db.ids import new_id
 from askbus.db.statements import Executor, Statement
 from askbus.errors import Conflict, InvalidInput, NotFound, PermissionDenied, Unauthenticated
 
 CREATE_WORKSPACE = Statement("askbus.access", "sql/create_workspace.sql")
 SET_MODEL = Statement("askbus.access", "sql/set_model.sql")
+SET_INSTRUCTIONS = Statement("askbus.access", "sql/set_instructions.sql")
+SET_TIME_ZONE = Statement("askbus.access", "sql/set_time_zone.sql")
+SET_USER_TIME_ZONE = Statement("askbus.access", "sql/set_user_time_zone.sql")
 CREATE_PROJECT = Statement("askbus.access", "sql/create_project.sql")
 CREATE_USER = Statement("askbus.access", "sql/create_user.sql")
 SET_MEMBER = Statement("askbus.access", "sql/set_member.sql")
@@ -59,6 +63,28 @@ async def create_workspace(db: Executor, name: str) -> UUID:
 async def set_model(db: Executor, workspace_id: UUID, model: str | None) -> None:
     """Chooses the workspace's model by its name in the settings, or leaves it to the deployment."""
     await SET_MODEL.run(db, id=workspace_id, model=model)
+
+
+async def set_instructions(db: Executor, workspace_id: UUID, instructions: str | None) -> None:
+    """What the workspace tells the model in every prompt, up to 4,000 characters; None or nothing but blanks tells it nothing."""
+    await SET_INSTRUCTIONS.run(db, id=workspace_id, instructions=(instructions or "").strip() or None)
+
+
+def _zone(name: str | None) -> str | None:
+    try:
+        return name and known_zone(name)
+    except ValueError as error:
+        raise InvalidInput(f"{error}.") from None
+
+
+async def set_time_zone(db: Executor, workspace_id: UUID, time_zone: str | None) -> None:
+    """Where the workspace's people are, unless they say otherwise. Raises InvalidInput for what is no time zone."""
+    await SET_TIME_ZONE.run(db, id=workspace_id, time_zone=_zone(time_zone))
+
+
+async def set_user_time_zone(db: Executor, user_id: UUID, time_zone: str | None) -> None:
+    """Where somebody is. Raises InvalidInput for what is no time zone."""
+    await SET_USER_TIME_ZONE.run(db, id=user_id, time_zone=_zone(time_zone))
 
 
 async def create_project(db: Executor, workspace_id: UUID, name: str) -> UUID:

@@ -8,7 +8,7 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -91,6 +91,17 @@ async def set_workspace_model(db: "Connection", workspace: str, model: str | Non
             f"There is no model {model!r}: known are {', '.join(sorted(known))}. Set ASKBUS_MODELS here as the agent-loop has it."
         )
     await verbs.set_model(db, await directory.find_workspace(db, workspace), model)
+
+
+@workspace.command("instructions")
+@click.argument("workspace")
+@click.argument("file", type=click.File(encoding="utf-8"), required=False)
+@on_the_database
+async def set_instructions(db: "Connection", workspace: str, file: TextIO | None) -> None:
+    """Tell the model in every prompt of a workspace what FILE says (- is standard input), 4,000 characters; without it, nothing."""
+    from askbus.access import directory, verbs
+
+    await verbs.set_instructions(db, await directory.find_workspace(db, workspace), None if file is None else file.read())
 
 
 @admin.group
@@ -232,6 +243,20 @@ async def create_token(
         projects=[await directory.find_project(db, workspace_id, one) for one in projects] or None,
     )
     click.echo(secret)
+
+
+@admin.command("time-zone")
+@click.argument("whose", metavar="WORKSPACE|EMAIL")
+@click.argument("zone", required=False)
+@on_the_database
+async def set_time_zone(db: "Connection", whose: str, zone: str | None) -> None:
+    """Say where somebody is, such as Europe/Berlin, or all of a workspace who do not say; without a zone, take it back."""
+    from askbus.access import directory, verbs
+
+    if "@" in whose:
+        await verbs.set_user_time_zone(db, await directory.find_user(db, whose), zone)
+    else:
+        await verbs.set_time_zone(db, await directory.find_workspace(db, whose), zone)
 
 
 @admin.command("list")

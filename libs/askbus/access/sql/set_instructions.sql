@@ -1,0 +1,1 @@
+UPDATE workspaces SET instructions = :instructions WHERE id = :id

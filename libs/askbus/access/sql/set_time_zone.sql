@@ -1,0 +1,1 @@
+UPDATE workspaces SET time_zone = :time_zone WHERE id = :id

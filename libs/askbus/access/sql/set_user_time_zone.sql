@@ -1,0 +1,1 @@
+UPDATE users SET time_zone = :time_zone WHERE id = :id
