@@ -52,7 +52,7 @@ def test_only_those_who_need_them_get_the_administrators_password_and_the_model_
 
     assert holders("POSTGRES_PASSWORD") == {"postgres", "migrate", "admin"}
     assert holders("ASKBUS_MODEL_API_KEY") == {"agent-loop"}
-    assert holders("ASKBUS_MODELS") == {"agent-loop"}
+    assert holders("ASKBUS_MODELS") == {"agent-loop", "tool-runner"}
     assert holders("ASKBUS_RECORDS_URL") == {"tool-runner", "action-applier"}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pydantic import JsonValue
@@ -36,7 +37,7 @@ SCRIPT: list[JsonValue] = [
             {"text": "I counted."},
         ],
     },
-    {"when": "endless", "steps": [{"text": "word after word", "chunks": 3, "hang": 2}]},
+    {"when": "ponder", "steps": [{"text": "<think>what nobody may read</think>Because.", "chunks": 9}]},
 ]
 SERVICES = [(Service.GATEWAY, make_gateway), (Service.AGENT_LOOP, make_agent_loop), (Service.TOOL_RUNNER, make_tool_runner)]
 
@@ -64,19 +65,29 @@ async def chat(
         yield running
 
 
-async def turn_with(chat: Composed, company: Company, pool: Pool, name: str, text: str = "how many are there?") -> Any:
-    """A turn of a workspace that chose this model, once it is over."""
+async def turn_with(
+    chat: Composed,
+    company: Company,
+    pool: Pool,
+    name: str | None,
+    *,
+    text: str = "how many are there?",
+    thread_id: str | None = None,
+) -> Any:
+    """A turn of a workspace that chose this model, in this thread or a new one, once it is over; `streamed` is what was shown."""
     await pool.execute("UPDATE workspaces SET model = $2 WHERE id = $1", company.workspace_id, name)
     async with chat.client(company["mia"]) as mia:
-        thread = (await mia.post("/v1/threads", json={"project_id": str(company.north)})).json()
+        if thread_id is None:
+            thread_id = (await mia.post("/v1/threads", json={"project_id": str(company.north)})).json()["id"]
         async with mia.stream(
-            "POST", f"/v1/threads/{thread['id']}/turns", json={"text": text}, headers={"accept": "text/event-stream"}
+            "POST", f"/v1/threads/{thread_id}/turns", json={"text": text}, headers={"accept": "text/event-stream"}
         ) as response:
             assert response.status_code == 200
-            return [event async for event in events(response)][-1].data
+            seen = [event async for event in events(response)]
+    return {**seen[-1].data, "streamed": "".join(str(event.data) for event in seen)}
 
 
-@pytest.mark.requirement("C15", "C18")
+@pytest.mark.requirement("C11", "C12", "C15", "C16", "C17", "C18")
 async def test_a_turn_with_two_parallel_tools_runs_over_anthropics_wire(
     chat: Composed, company: Company, pool: Pool, model: ScriptedModel
 ) -> None:
@@ -91,6 +102,19 @@ async def test_a_turn_with_two_parallel_tools_runs_over_anthropics_wire(
     assert [(block["type"], "is_error" in block) for block in results] == [("tool_result", False)] * 2
     assert listed(second["tools"]) == listed(first["tools"])
     assert second["system"] == first["system"]
+    # The thread goes on with another model on the other wire, whose inline thoughts nobody sees.
+    after = await turn_with(chat, company, pool, None, text="ponder that", thread_id=done["thread_id"])
+    assert (after["state"], after["answer"], after["model"]) == ("completed", "Because.", "scripted")
+    assert "nobody may read" not in after["streamed"]
+    body = inner((await model.requests())[-1].body)
+    check_openai(body, ModelConfig(model="gpt-5"))
+    roles = [message["role"] for message in listed(body["messages"])]
+    assert roles == ["system", "user", "assistant", "tool", "tool", "assistant", "user"]
+    stored = await pool.fetch(
+        "SELECT m.text, m.provider_data FROM messages m WHERE m.turn_id = $1 AND m.role = 'assistant'", UUID(after["id"])
+    )
+    assert [row["text"] for row in stored] == ["Because."]
+    assert stored[0]["provider_data"]["data"] == {"inline_reasoning": "what nobody may read"}
 
 
 @pytest.mark.requirement("C19", "C28")

@@ -28,6 +28,8 @@ from askbus.stack.ports import free_port
 from askbus.testing.answers import answer, asking, collect
 from askbus.testing.model_process import ScriptedModel
 
+pytestmark = pytest.mark.requirement("C19")
+
 LOOK: JsonValue = {"name": "query_records", "arguments": {"collection": "orders"}}
 SCRIPT: list[JsonValue] = [
     {"when": "orders", "steps": [{"text": "Let me look. ", "tool_calls": [LOOK, LOOK]}, {"text": "It is {{results[1].total}}."}]},

@@ -10,6 +10,8 @@ from pydantic import JsonValue
 
 from askbus.models.openai_calls import CallSlots
 
+pytestmark = pytest.mark.requirement("C16")
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text('ab"\\{}é', max_size=4),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text("kq", min_size=1, max_size=2), inner, max_size=2),

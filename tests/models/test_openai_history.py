@@ -25,6 +25,8 @@ from askbus.models.model import (
 )
 from askbus.models.openai_history import LONGEST_ID, request_body
 
+pytestmark = pytest.mark.requirement("C12")
+
 CASES = Path(__file__).parent.parent / "cases" / "history"
 HERE = "openai http://here/v1 m"
 

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from askbus.models.sse import LONGEST, EventStreamParser, EventTooLong, ServerSentEvent
 
+pytestmark = pytest.mark.requirement("C16")
+
 LINES = st.sampled_from(
     [
         "data: a",

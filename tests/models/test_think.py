@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from askbus.models.think import ThinkFilter
 
+pytestmark = pytest.mark.requirement("C17")
+
 BITS = st.sampled_from(["<think>", "</think>", "<", "th", "ink>", "</thi", "nk>", " ", "\n", "`", "```", "a", "é", "<thinking>"])
 STREAMS = st.lists(BITS, max_size=14)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PREFERRED_HTTP_PORT = 8080
 PORT = click.IntRange(0, 65535)
-MODEL = ("ASKBUS_MODEL_API_KEY", "ASKBUS_MODEL_BASE_URL")
+MODEL = ("ASKBUS_MODEL_API_KEY", "ASKBUS_MODEL_BASE_URL", "ASKBUS_MODELS")
 """One of the two says that there is a model: a key for the default endpoint, or an endpoint that may need none."""
 
 

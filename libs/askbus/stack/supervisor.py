@@ -42,6 +42,8 @@ log = structlog.get_logger()
 NATS_PATIENCE = 30
 """Seconds in which NATS has to be ready for its streams: the embedded one is up by then, another's may just be starting."""
 
+ASKS_MODELS = (Service.AGENT_LOOP, Service.TOOL_RUNNER)
+"""The tool-runner makes pictures."""
 READS_RECORDS = (Service.TOOL_RUNNER, Service.ACTION_APPLIER)
 
 
@@ -250,8 +252,10 @@ class Stack:
             env["ASKBUS_CALLOUT_SEED"] = callout_seed(secret)
         else:
             env["ASKBUS_HEALTH_PORT"] = str(port)
-        if service is Service.AGENT_LOOP:
-            env.update({name: base[name] for name in ("ASKBUS_MODEL_API_KEY", "ASKBUS_MODELS") if name in base})
+        if service is Service.AGENT_LOOP and "ASKBUS_MODEL_API_KEY" in base:
+            env["ASKBUS_MODEL_API_KEY"] = base["ASKBUS_MODEL_API_KEY"]
+        if service in ASKS_MODELS and "ASKBUS_MODELS" in base:
+            env["ASKBUS_MODELS"] = base["ASKBUS_MODELS"]
         if service in READS_RECORDS and self.records_url is not None:
             env["ASKBUS_RECORDS_URL"] = self.records_url
         return env
