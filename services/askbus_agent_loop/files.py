@@ -3,6 +3,7 @@
 Contents are read from Postgres when a request is made, and kept nowhere.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -12,6 +13,7 @@ from pydantic_core import to_json
 
 from askbus.attachments import reads
 from askbus.attachments.model import File, Kind
+from askbus.attachments.shrinking import for_model
 from askbus.db.statements import Executor
 from askbus.models.model import Accepts, Document, Fault, Image, ProviderError
 from askbus.models.quoting import quoted
@@ -82,7 +84,7 @@ async def load_files(db: Executor, turn: TurnView, accepts: Accepts, *, most: in
         left -= file.size
         if left < 0 or len(parts) == most:
             break
-        parts[file_id] = _part(file, await reads.content(db, file_id))
+        parts[file_id] = await asyncio.to_thread(_part, file, await reads.content(db, file_id))
     return Files(by_id, parts, accepts)
 
 
@@ -102,4 +104,5 @@ def _taken(file: File, accepts: Accepts) -> bool:
 def _part(file: File, content: bytes) -> Part:
     if file.kind is Kind.PDF:
         return Document(name=file.name, data=content)
-    return Image.model_validate({"media_type": file.media_type, "data": content})
+    media_type, data = for_model(file.media_type, content)
+    return Image.model_validate({"media_type": media_type, "data": data})

@@ -1,5 +1,6 @@
 """A whole stack of real processes, with short clocks, for tests that kill, freeze and restart its parts."""
 
+import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,9 @@ def options() -> Callable[[Path, str], Options]:
         services = tuple(
             ServiceSpec(service, env={"ASKBUS_CRASH_FILE": str(folder / f"{service.value}.crash")}) for service in Service
         )
-        return Options(data=folder, durable=False, services=services, env={**CLOCKS, "ASKBUS_MODEL_BASE_URL": model_url})
+        painter = {"default": {"base_url": model_url, "model": "scripted", "image_model": "gpt-image-1"}}
+        env = {**CLOCKS, "ASKBUS_MODEL_BASE_URL": model_url, "ASKBUS_MODELS": json.dumps(painter)}
+        return Options(data=folder, durable=False, services=services, env=env)
 
     return make
 

@@ -207,6 +207,15 @@ async def a_turn_is_repeated(world: World) -> None:
         assert nudged == 2
 
 
+async def a_picture_is_made(world: World) -> None:
+    """However often its tool is begun, one is kept and shown."""
+    async with world.browser(world.company["mia"]) as mia:
+        turn = await turn_once(mia, await start_turn(world, mia, "paint a dot"), "completed")
+        messages = (await mia.get(f"/v1/threads/{turn['thread_id']}"))["messages"]
+        [shown] = [file for message in messages for file in message["attachments"]]
+        assert await world.db.fetchval("SELECT count(*) FROM pictures WHERE id = $1::uuid", shown["id"]) == 1
+
+
 async def a_turn_fails(world: World) -> None:
     """The model makes one failing call again and again, until that ends the turn."""
     async with world.browser(world.company["mia"]) as mia:

@@ -45,6 +45,13 @@ SCRIPT: list[JsonValue] = [
             {"text": "As you say.", "chunks": 2},
         ],
     },
+    {
+        "when": "paint",
+        "steps": [
+            {"tool_calls": [{"name": "generate_image", "arguments": {"prompt": "a dot"}}]},
+            {"text": "Here is the picture, as you wished.", "chunks": 2},
+        ],
+    },
     {"when": "hold me", "steps": [{"text": "first second third", "chunks": 3, "hold": "watching", "hold_after": 1}]},
     {"when": "hold on", "steps": [{"text": "first second third", "chunks": 3, "hold": "faults", "hold_after": 1}]},
 ]

@@ -22,6 +22,7 @@ ASKING: Scenes = (scenes.an_agent_asks,)
 STOPPING: Scenes = (scenes.a_turn_is_stopped,)
 DECIDING: Scenes = (scenes.small_decisions,)
 PROPOSING: Scenes = (scenes.an_agent_proposes,)
+PAINTING: Scenes = (scenes.a_picture_is_made,)
 CLOSING: Scenes = (scenes.a_temporary_chat_is_closed,)
 
 ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
@@ -63,8 +64,10 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (TURN + ASKING, {"action-applier": "applier.undo.before_copy", "question-broker": "broker.tell.before_publish"}),
     (TURN + ASKING, {"action-applier": "applier.undo.after_copy", "question-broker": "broker.tell.after_publish"}),
     (STOPPING, {"agent-loop": "agent.cancel.after_commit", "question-broker": "broker.turn_cancelled.after_commit"}),
-    (DECIDING + STOPPING, {"action-applier": "applier.reject.before_commit", "agent-loop": "agent.cancel.before_commit"}),
-    (DECIDING + STOPPING, {"action-applier": "applier.reject.after_commit", "agent-loop": "agent.stop.before_record"}),
+    (DECIDING + STOPPING + PAINTING, {"action-applier": "applier.reject.before_commit", "agent-loop": "agent.cancel.before_commit",
+                                      "tool-runner": "runner.generate_image.before_commit"}),
+    (DECIDING + STOPPING + PAINTING, {"action-applier": "applier.reject.after_commit", "agent-loop": "agent.stop.before_record",
+                                      "tool-runner": "runner.generate_image.after_commit"}),
     (DECIDING + REPEATING, {"action-applier": "records.apply.after_failure", "agent-loop": "agent.nudge.after_record"}),
     (DECIDING + CLOSING, {"action-applier": "relay.action-applier.before_publish", "agent-loop": "agent.delete_thread.before_commit"}),
     (DECIDING + CLOSING, {"action-applier": "relay.action-applier.after_publish", "agent-loop": "agent.delete_thread.after_commit"}),

@@ -14,12 +14,14 @@ from askbus.attachments import reads, verbs
 from askbus.attachments.content import NAMED, inspect
 from askbus.attachments.model import TYPES, Attachment, FileName, Found, Kind, Upload
 from askbus.db.ids import new_id
-from askbus.errors import TooLarge
+from askbus.errors import InvalidInput, TooLarge
 from askbus.runtime.settings import Settings
 from askbus_gateway.http.gate import Gate, command_id, guarded, path_id, present, query
 
 SLOTS = 2
 """Files that one gateway looks into at once: it is work for the processor."""
+LOOKING = 20
+"""Seconds for one of them."""
 SHOWN_INLINE = frozenset({Kind.IMAGE})
 POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 """Content-Security-Policy Level 3: whatever a browser takes a file for, it runs no script, has no origin and loads nothing."""
@@ -62,11 +64,19 @@ class Attachments:
         declared = request.headers.get("content-type", "")
         data = await self.read(request, declared)
         async with self._slots:
-            found = await asyncio.to_thread(inspect, data, declared, wanted.name)
+            found = await self._looked_into(data, declared, wanted.name)
             self._refuse_large(found, len(data))
             given = Upload(id=new_id(), command_id=key, project_id=wanted.project_id, name=wanted.name, found=found, content=data)
             made = await verbs.upload(self.gate.pool, by, given)
         return present(made, 201)
+
+    async def _looked_into(self, data: bytes, declared: str, name: str) -> Found:
+        """What the file is. One that takes too long is left to its thread, so that others can be looked into."""
+        try:
+            async with asyncio.timeout(LOOKING):
+                return await asyncio.to_thread(inspect, data, declared, name)
+        except TimeoutError:
+            raise InvalidInput("This file takes too long to look into. Send a simpler one.") from None
 
     async def get(self, request: Request) -> Response:
         by = await self.gate.principal(request)
