@@ -22,6 +22,7 @@ from askbus.runtime.settings import Settings
 from askbus.runtime.telemetry import span, traceparent
 from askbus.tools.catalogue import check_arguments
 from askbus.tools.model import ToolSpec
+from askbus.tools.work import UNKNOWN
 from askbus.turns import verbs
 from askbus.turns.model import Claim, NewCall
 from askbus.turns.verbs import ModelStep
@@ -180,6 +181,7 @@ class Stepper:
         if step.error is not None:
             log.warning("turn.failed", turn_id=str(claim.turn_id), step=claim.step, code=step.error)
         elif step.calls:
+            _log_refused(claim, step.calls)
             await pieces.calls([shown(call) for call in step.calls])
         await pieces.end()
         return step.error is None and (step.nudged or (bool(step.calls) and all(call.refusal is not None for call in step.calls)))
@@ -187,9 +189,7 @@ class Stepper:
     async def _failed(self, claim: Claim, pieces: Pieces, error: ProviderError, meter: Meter) -> None:
         meter.told(pieces.model, error.usage)
         code = _CODES.get(error.fault, "model_unavailable")
-        log.error(
-            "turn.model_failed", turn_id=str(claim.turn_id), step=claim.step, fault=error.fault.value, detail=error.detail
-        )
+        log.error("turn.model_failed", turn_id=str(claim.turn_id), step=claim.step, fault=error.fault.value, detail=error.detail)
         await self._charge(claim, meter, Outcome.FAILED)
         await verbs.fail(self.pool, claim.turn_id, code, claim=claim, trace=traceparent())
         await verbs.record_cut(self.pool, claim, text=pieces.text, model=pieces.model, cut="failed")
@@ -240,6 +240,14 @@ def _calls(said: Completion, tools: tuple[ToolSpec, ...], last: Last | None) -> 
         )
         for position, call in enumerate(said.tool_calls)
     ]
+
+
+def _log_refused(claim: Claim, calls: Sequence[NewCall]) -> None:
+    """Calls that are not run: of a tool that is not there, or with arguments that it does not take. What the model wrote is not logged."""
+    for call in calls:
+        if call.refusal is not None:
+            tool = call.name if call.label is not None else UNKNOWN
+            log.warning("tool_call.refused", turn_id=str(claim.turn_id), call_id=str(call.id), tool=tool)
 
 
 async def _end(task: "asyncio.Task[object] | asyncio.Task[None] | asyncio.Task[bool] | asyncio.Task[Completion]") -> None:

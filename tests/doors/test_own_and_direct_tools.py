@@ -11,6 +11,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 from pydantic import JsonValue
+from structlog.testing import capture_logs
 from tests.doors.tools import strange_tools
 
 from askbus.access.model import Scope
@@ -166,13 +167,18 @@ async def test_a_turn_uses_a_deployments_own_tools(running: Composed, company: C
 @pytest.mark.requirement("C20")
 async def test_whatever_its_tools_do_the_turn_goes_on(running: Composed, company: Company) -> None:
     """One never returns, one breaks, one returns another thing, one floods, one is not there, one is called wrongly; it is answered."""
-    late, broken, wrong, flood, missing, invalid, well = await answer(running, company, "Be strange.")
+    with capture_logs() as logged:
+        late, broken, wrong, flood, missing, invalid, well = await answer(running, company, "Be strange.")
     assert (late, broken, wrong) == ("timed_out", "internal", "internal")
     assert "[cut: " in flood
     assert len(flood.encode()) < 1024 + 200
     assert "There is no tool 'is_not_there'" in missing
     assert "word: Input should be a valid string" in invalid
     assert well == "well"
+    refused = [entry["tool"] for entry in logged if entry["event"] == "tool_call.refused"]
+    assert refused == ["unknown", "plain"]
+    ended = {entry["tool"]: entry["code"] for entry in logged if entry["event"] == "tool_run.finished" and "code" in entry}
+    assert ended == {"blocks_a_thread": "timed_out", "breaks": "internal", "returns_something_else": "internal"}
 
 
 @pytest.mark.requirement("C30")
