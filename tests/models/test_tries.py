@@ -1,6 +1,7 @@
 """Trying again, falling back, and whom a key is sent to: on both wires, replayed under the real SDKs."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
+from askbus.models.adapters import Models
 from askbus.models.anthropic_adapter import AnthropicModel
 from askbus.models.config import ModelConfig
 from askbus.models.fallback import FallbackModel
@@ -29,6 +31,7 @@ from askbus.models.model import (
 )
 from askbus.models.openai_adapter import OpenAIModel
 from askbus.models.streaming import Tries, retry_after
+from askbus.runtime.settings import Settings, SettingsError
 from askbus.testing.answers import answer, asking, collect
 
 STREAM = {"content-type": "text/event-stream"}
@@ -225,3 +228,47 @@ async def test_both_failing_is_the_second_ones_failure_with_the_bill_of_both() -
         await collect(model, asking("q"), [])
     assert (caught.value.fault, caught.value.usage) == (Fault.CONNECTION, Usage(input_tokens=6, output_tokens=0))
     assert (model.name, model.accepts) == ("first", Accepts(images=False, documents=True))
+
+
+@pytest.mark.requirement("C15")
+async def test_sdks_are_told_not_to_log_what_people_say() -> None:
+    """Environment variables of theirs turn that on; several models, on both wires, are opened and closed together."""
+    for name in ("openai", "anthropic"):
+        logging.getLogger(name).setLevel(logging.DEBUG)
+    models = Models(
+        Settings.load(
+            database_url="postgresql://unused",
+            nats_url="nats://unused",
+            models={"claude": {"provider": "anthropic", "model": "c", "fallback": "default"}, "plain": {"model": "p"}},
+        )
+    )
+    try:
+        assert not any(logging.getLogger(name).isEnabledFor(logging.INFO) for name in ("openai", "anthropic"))
+        assert [models.of(name).name for name in (None, "claude", "plain")] == ["gpt-5", "c", "p"]
+        with pytest.raises(ProviderError) as caught:
+            models.of("gone")
+        assert caught.value.fault is Fault.NOT_CONFIGURED
+    finally:
+        await models.close()
+
+
+@pytest.mark.requirement("C15")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"a": {"model": "m", "fallback": "gone"}},
+        {"a": {"model": "m", "fallback": "a"}},
+        {"a": {"model": "m", "base_url": "ftp://x"}},
+        {"a": {"model": "m", "api_key": "two\nlines"}},
+        {"a": {"model": "m", "provider": "other"}},
+        {"a": {"model": "m", "surprise": 1}},
+        {"a": {}},
+        {"": {"model": "m"}},
+    ],
+)
+def test_wrong_configuration_is_told_at_the_start_without_any_key(wrong: dict[str, object]) -> None:
+    """A process that starts serves every model that it was told of."""
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(database_url="x", nats_url="x", models=wrong)
+    assert "ASKBUS_MODELS" in str(caught.value)
+    assert "two" not in str(caught.value)

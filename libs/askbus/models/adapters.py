@@ -1,5 +1,6 @@
 """Which adapter serves: configuration decides."""
 
+import logging
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
@@ -14,6 +15,7 @@ from askbus.models.streaming import Tries
 from askbus.runtime.settings import Settings
 
 _CONNECT = 5.0
+_SDKS = ("openai", "anthropic", "httpx2")
 _NO_KEY = "no-key-configured"
 """An endpoint of one's own may ask for no key, but the SDKs insist on one, and look for others where they get none."""
 
@@ -42,6 +44,13 @@ class Models:
 
 
 def _open(config: ModelConfig, settings: Settings) -> Model:
+    model = _adapter(config, settings)
+    for sdk in _SDKS:  # an environment variable of theirs would make them log what people say
+        logging.getLogger(sdk).setLevel(logging.WARNING)
+    return model
+
+
+def _adapter(config: ModelConfig, settings: Settings) -> Model:
     key = config.api_key.get_secret_value() if config.api_key else _NO_KEY
     timeout = httpx2.Timeout(settings.model_silence, connect=_CONNECT)
     tries = Tries(retries=settings.model_retries, first_token=settings.model_first_token)

@@ -26,6 +26,8 @@ log = structlog.get_logger()
 HEADERS: Mapping[str, str] = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
 LONGEST_WAIT = 60.0
 """Seconds that a caller without a clock of its own waits for an endpoint that asks to be left alone."""
+_GRACE = 0.5
+"""Seconds past the caller's patience: where its own clock ends the call, that is what is told, and not a fault of the endpoint."""
 _DRAIN = 0.1
 _LONGEST_DELAY = 8.0
 _random = SystemRandom()
@@ -83,7 +85,7 @@ async def stream_answer(
     for retry in range(tries.retries + 1):
         assembler = new_assembler()
         try:
-            async with aclosing(_attempt(open_response, assembler, deadline, tries.first_token)) as texts:
+            async with aclosing(_attempt(open_response, assembler, deadline + _GRACE, tries.first_token)) as texts:
                 async for text in texts:
                     yield TextDelta(text)
         except ProviderError as error:
