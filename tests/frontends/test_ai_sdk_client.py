@@ -37,8 +37,9 @@ class Chat:
         completed = {"tool": "ask_user", "toolCallId": part["toolCallId"], "output": output}
         return await self.client("complete", chat=self.name, output=completed)
 
-    async def approve(self, part: Any, approved: object) -> Any:
-        return await self.client("complete", chat=self.name, approval={"id": part["approval"]["id"], "approved": approved})
+    async def approve(self, part: Any, approved: object, *, send: bool = False) -> Any:
+        approval = {"id": part["approval"]["id"], "approved": approved}
+        return await self.client("complete", chat=self.name, approval=approval, send=send)
 
 
 def kinds(seen: Any) -> list[str]:
@@ -159,3 +160,26 @@ async def test_an_unknown_chat_and_somebody_elses_begin_alike(client: Player, st
     his = await Chat(client, stage, who="max", chat=hers.id).open()
     assert (await client("resume", chat=his.name))["chunks"] == []
     assert text(await his.send("look")) == "Let me see.Seen."
+
+
+async def test_a_reloaded_chat_begins_with_what_was_streamed_and_can_be_answered(client: Player, stage: Stage) -> None:
+    """The same parts under the same ids: the open question is answered, the pending change approved, from a page that saw none of it."""
+    chat = await Chat(client, stage).open()
+    await chat.send(a_name("note"))
+    streamed = await chat.send("colour")
+    async with stage.client() as mia:
+        stored = (await mia.get(stage.url("chat", chat.id))).json()["messages"]
+    assert [(message["id"], message["role"]) for message in stored] == [
+        (message["id"], message["role"]) for message in streamed["messages"]
+    ]
+    for was, kept in zip(streamed["messages"], stored, strict=True):
+        assert sorted(part["type"] for part in was["parts"]) == sorted(part["type"] for part in kept["parts"])
+
+    reloaded = await Chat(client, stage, chat=chat.id).open(messages=stored)
+    [question] = [part for part in stored[-1]["parts"] if part["type"] == "tool-ask_user"]
+    assert text(await reloaded.answer(question, "red")) == "You said: red"
+    [asks] = [part for part in stored[1]["parts"] if part["type"] == "tool-confirm_changes"]
+    decided = await reloaded.approve(asks, True, send=True)
+    assert decided["error"] is None
+    [shown] = [part for part in decided["messages"][1]["parts"] if part["type"] == "data-action"]
+    assert shown["data"]["state"] == "applied"

@@ -84,12 +84,13 @@ export async function plays() {
       return { ...told(entry), header: entry.header };
     },
 
-    /** Completes a tool part, or an approval; the chat sends it by itself. */
-    async complete({ chat: name, output, approval }) {
+    /** Completes a tool part, or an approval. The chat sends it by itself, but for an approval further up: `send`. */
+    async complete({ chat: name, output, approval, send }) {
       const entry = chats.get(name);
       const sent = new Promise((resolve) => (entry.waiting = resolve));
       if (output) await entry.chat.addToolOutput(output);
       if (approval) await entry.chat.addToolApprovalResponse(approval);
+      if (send) await entry.chat.sendMessage();
       await sent;
       return told(entry);
     },

@@ -9,13 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access.model import Principal
+from askbus.access.model import Principal, PrincipalKind
 from askbus.db.ids import new_id
 from askbus.errors import InvalidInput, NotFound
 from askbus.threads.model import ClientThreadId
 from askbus.turns import reads as turns
 from askbus.turns.model import RetryTurn, TurnDetail, TurnState
 from askbus_gateway.aisdk.encoder import MessageEncoder
+from askbus_gateway.aisdk.history import ui_messages
 from askbus_gateway.aisdk.parts import decisions
 from askbus_gateway.aisdk.view import UI_HEADERS, UiMessageView
 from askbus_gateway.frontends.conversation import Conversation
@@ -23,9 +24,12 @@ from askbus_gateway.frontends.decisions import Decisions
 from askbus_gateway.frontends.desk import LARGEST_BODY, Desk
 from askbus_gateway.frontends.handed import contexts, instructions, new_message
 from askbus_gateway.frontends.streaming import Streamed, Streaming, whole
-from askbus_gateway.http.gate import Gate, body, guarded, path_id
+from askbus_gateway.http.gate import Gate, body, guarded, path_id, present
 from askbus_gateway.sse.turns import TurnStreams
 from askbus_gateway.sse.waits import Waits
+
+MOST_CARDS = 50
+"""How many of a conversation's latest changes are shown as cards."""
 
 
 class ChatInput(BaseModel):
@@ -49,6 +53,12 @@ class ChatInput(BaseModel):
         return last[0] if last and isinstance(last[0], dict) and last[0].get("role") == "assistant" else None
 
 
+class UiMessages(BaseModel):
+    """The AI SDK's UIMessages."""
+
+    messages: list[dict[str, JsonValue]]
+
+
 class Chat:
     """The routes of the AI SDK."""
 
@@ -61,6 +71,7 @@ class Chat:
     def routes(self) -> list[Route]:
         return [
             Route("/v1/projects/{id}/chat", Streaming(self.streams, self.post), methods=["POST"]),
+            Route("/v1/projects/{id}/chat/{chat}", guarded(self.get), methods=["GET"]),
             Route("/v1/projects/{id}/chat/{chat}/stream", Streaming(self.streams, self.resume), methods=["GET"]),
             Route("/v1/projects/{id}/chat/{chat}/stop", guarded(self.stop), methods=["POST"]),
         ]
@@ -71,6 +82,22 @@ class Chat:
         if thread_id is not None:
             await self.desk.stop(by, thread_id)
         return Response(status_code=204)
+
+    async def get(self, request: Request) -> Response:
+        """The conversation so far, for a page that begins with it. A chat that there is not has no messages."""
+        by = await self.gate.principal(request)
+        thread_id = await self.desk.find(by, path_id(request), request.path_params["chat"])
+        if thread_id is None:
+            return present(UiMessages(messages=[]))
+        talk = Conversation(self.gate.pool, by, thread_id)
+        told = await talk.messages()
+        calls = [call for message in told for call in message.calls]
+        asked = tuple(call.question_id for call in calls if call.question_id is not None and not call.over)
+        questions = {question.id: question for question in await talk.questions(asked)}
+        proposed = tuple(call.action_id for call in calls if call.action_id is not None)[-MOST_CARDS:]
+        actions = {action.id: action for action in await talk.actions(proposed)}
+        shown = ui_messages(told, questions, actions, by_person=by.kind is PrincipalKind.SESSION)
+        return present(UiMessages(messages=shown))
 
     async def resume(self, request: Request) -> Response | Streamed:
         """The answer that is being given, from its beginning; 204 where none is."""

@@ -98,18 +98,13 @@ class MessageEncoder:
     def _outcome(self, call: ToldCall) -> bytes:
         del self._called[str(call.id)]
         executed = {} if call.name == ASK else {"providerExecuted": True}
-        if call.state in {"failed", "unknown"}:
-            return chunk("tool-output-error", toolCallId=str(call.id), errorText=f"The tool ended as {call.state}.", **executed)
-        ids = {"question_id": call.question_id, "action_id": call.action_id}
-        told = {"state": call.state, **{name: value for name, value in ids.items() if value is not None}}
-        return chunk("tool-output-available", toolCallId=str(call.id), output=told, **executed)
+        if (failure := failure_of(call)) is not None:
+            return chunk("tool-output-error", toolCallId=str(call.id), errorText=failure, **executed)
+        return chunk("tool-output-available", toolCallId=str(call.id), output=outcome_of(call), **executed)
 
     def question(self, call: ToldCall, question: QuestionDetail | None) -> bytes:
         """An open question, as the input of the tool part that the client completes."""
-        shown = {"title", "text", "options", "multiple", "free_text", "answer_schema", "link"}
-        told = {} if question is None else question.model_dump(mode="json", include=shown, exclude_none=True)
-        asked = {"question_id": str(call.question_id), **told}
-        return chunk("tool-input-available", toolCallId=str(call.id), toolName=ASK, input=asked)
+        return chunk("tool-input-available", toolCallId=str(call.id), toolName=ASK, input=asked_of(call, question))
 
     def turn(self, turn: TurnDetail) -> bytes:
         """The turn's state, for whoever listens; no part of the message."""
@@ -147,6 +142,24 @@ class MessageEncoder:
         """The code for whoever listens, and the sentence for the reader."""
         told = error.model_dump(mode="json")
         return self._end_text() + chunk("data-error", data=told, transient=True) + chunk("error", errorText=error.message) + DONE
+
+
+def failure_of(call: ToldCall) -> str | None:
+    """What is said of a call that failed; None of any other."""
+    return f"The tool ended as {call.state}." if call.state in {"failed", "unknown"} else None
+
+
+def outcome_of(call: ToldCall) -> dict[str, JsonValue]:
+    """What became of a call, and which question or change it is about."""
+    ids = {"question_id": call.question_id, "action_id": call.action_id}
+    return {"state": call.state, **{name: str(value) for name, value in ids.items() if value is not None}}
+
+
+def asked_of(call: ToldCall, question: QuestionDetail | None) -> dict[str, JsonValue]:
+    """What a question's part is given to show."""
+    shown = {"title", "text", "options", "multiple", "free_text", "answer_schema", "link"}
+    told: dict[str, JsonValue] = {} if question is None else question.model_dump(mode="json", include=shown, exclude_none=True)
+    return {"question_id": str(call.question_id), **told}
 
 
 def confirm_id(action: ActionDetail) -> str:

@@ -32,6 +32,8 @@ log = structlog.get_logger()
 
 LAST_WORDS = 1.0
 """Seconds that an ended turn's last piece may take to arrive before the stored answer is read and sent."""
+LARGE = 16 * 1024
+"""Bytes from which on what a view says at a piece is more than that piece."""
 LAST_CALL = 0.85
 """The part of a stream's age after which a view that has to end in words ends: before the youngest age at which it would be cut off."""
 
@@ -224,7 +226,12 @@ class Following:
         return Done(await self._with_last_words(turn))
 
     async def _tell(self, what: Happening) -> None:
-        self.out.write(await self.view.show(what))
+        """What is live counts against a client that does not read; what brings it up to date is one whole, however large."""
+        data = await self.view.show(what)
+        if isinstance(what, Piece) and len(data) < LARGE:
+            self.out.write(data)
+        else:
+            self.out.write_whole(data)
 
     async def _tell_moved(self, before: TurnDetail, turn: TurnDetail) -> None:
         if (turn.state, turn.questions, turn.actions) != (before.state, before.questions, before.actions):
