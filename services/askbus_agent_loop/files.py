@@ -3,7 +3,6 @@
 Contents are read from Postgres when a request is made, and kept nowhere.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -12,8 +11,7 @@ from uuid import UUID
 from pydantic_core import to_json
 
 from askbus.attachments import reads
-from askbus.attachments.model import File, Kind
-from askbus.attachments.shrinking import for_model
+from askbus.attachments.model import LARGEST_SENT, File, Kind
 from askbus.db.statements import Executor
 from askbus.models.model import Accepts, Document, Fault, Image, ProviderError
 from askbus.models.quoting import quoted
@@ -81,10 +79,10 @@ async def load_files(db: Executor, turn: TurnView, accepts: Accepts, *, most: in
         file = by_id.get(file_id)
         if file is None or file.kind not in {Kind.IMAGE, Kind.PDF} or not _taken(file, accepts):
             continue
-        left -= file.size
+        left -= file.size if file.kind is Kind.PDF else min(file.size, LARGEST_SENT)
         if left < 0 or len(parts) == most:
             break
-        parts[file_id] = await asyncio.to_thread(_part, file, await reads.content(db, file_id))
+        parts[file_id] = _part(file, *await reads.for_model(db, file_id))
     return Files(by_id, parts, accepts)
 
 
@@ -101,8 +99,7 @@ def _taken(file: File, accepts: Accepts) -> bool:
     return accepts.images if file.kind is Kind.IMAGE else accepts.documents
 
 
-def _part(file: File, content: bytes) -> Part:
+def _part(file: File, content: bytes, media_type: str | None) -> Part:
     if file.kind is Kind.PDF:
         return Document(name=file.name, data=content)
-    media_type, data = for_model(file.media_type, content)
-    return Image.model_validate({"media_type": media_type, "data": data})
+    return Image.model_validate({"media_type": media_type or file.media_type, "data": content})

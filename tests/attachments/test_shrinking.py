@@ -6,7 +6,9 @@ import random
 import pytest
 from PIL import Image
 
-from askbus.attachments.shrinking import LARGEST, LONGEST_EDGE, SHRUNK_TO, for_model
+from askbus.attachments.content import inspect
+from askbus.attachments.model import LARGEST_SENT
+from askbus.attachments.shrinking import LONGEST_EDGE, SHRUNK_TO
 from askbus.testing.files import picture
 
 pytestmark = pytest.mark.requirement("C14")
@@ -22,24 +24,25 @@ def noise(mode: str) -> bytes:
 
 
 def test_a_small_picture_goes_as_it_is() -> None:
-    """Not a byte is touched."""
-    small = picture("GIF")
-    assert for_model("image/gif", small) == ("image/gif", small)
+    """Nothing is made of it."""
+    assert inspect(picture("GIF"), "image/gif", "x.gif").reduced is None
 
 
 @pytest.mark.parametrize(("mode", "becomes"), [("RGB", "image/jpeg"), ("RGBA", "image/webp")])
 def test_a_large_picture_is_made_smaller(mode: str, becomes: str) -> None:
     """To fewer bytes, in a type that models take; what is transparent stays so."""
     large = noise(mode)
-    assert len(large) > LARGEST
-    media_type, data = for_model("image/png", large)
-    assert (media_type, len(data) < LARGEST) == (becomes, True)
-    with Image.open(io.BytesIO(data)) as shrunk:
+    assert len(large) > LARGEST_SENT
+    reduced = inspect(large, "image/png", "x.png").reduced
+    assert reduced is not None
+    assert (reduced.media_type, len(reduced.content) < LARGEST_SENT) == (becomes, True)
+    with Image.open(io.BytesIO(reduced.content)) as shrunk:
         assert (shrunk.mode, shrunk.size) == (mode, (1300, 1300))
 
 
 def test_a_picture_with_a_long_edge_is_made_shorter() -> None:
     """However few bytes it has."""
-    media_type, data = for_model("image/png", picture("PNG", (LONGEST_EDGE + 1, 4)))
-    with Image.open(io.BytesIO(data)) as shrunk:
-        assert (media_type, max(shrunk.size)) == ("image/jpeg", SHRUNK_TO)
+    reduced = inspect(picture("PNG", (LONGEST_EDGE + 1, 4)), "image/png", "x.png").reduced
+    assert reduced is not None
+    with Image.open(io.BytesIO(reduced.content)) as shrunk:
+        assert (reduced.media_type, max(shrunk.size)) == ("image/jpeg", SHRUNK_TO)

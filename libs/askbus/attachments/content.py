@@ -12,6 +12,7 @@ from PIL import Image, UnidentifiedImageError
 from askbus.attachments.csv_table import looks_like_table
 from askbus.attachments.model import EXCERPT, TYPES, Found, Kind
 from askbus.attachments.pdf import look_into
+from askbus.attachments.shrinking import reduced
 from askbus.attachments.text import decode, encoding_of, is_markup
 from askbus.errors import InvalidInput
 
@@ -116,10 +117,11 @@ def _picture(data: bytes) -> Found:
                 picture.verify()
             with Image.open(io.BytesIO(data), formats=tuple(FORMATS)) as picture:
                 picture.load()  # `verify` reads no pixel of a JPEG
+            smaller = reduced(data)
     except Image.DecompressionBombError:
         raise too_large from None
     except InvalidInput:
         raise
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError, KeyError, MemoryError, OverflowError):
         raise broken from None
-    return Found(media_type)
+    return Found(media_type, reduced=smaller)

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 MOST_UNUSED = 50
 """Uploads of one user that wait to go with a message."""
+LARGEST_SENT = 3_500_000
+"""Bytes of a picture as a model is sent it: Anthropic takes five million, as base64."""
 EXCERPT = 400
 """Characters of a text that are quoted where it is announced."""
 
@@ -38,14 +40,24 @@ FileName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1,
 
 
 @dataclass(frozen=True)
+class Reduced:
+    """A smaller picture."""
+
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True)
 class Found:
-    """What looking into a content came to. `pages` is a PDF's; `has_text` whether there is text to read piece by piece."""
+    """What looking into a content came to. `pages` is a PDF's; `has_text` whether there is text to read piece by piece; `reduced` is what
+    models are sent of a picture that is larger than they take."""
 
     media_type: str
     encoding: str | None = None
     pages: int | None = None
     has_text: bool = False
     excerpt: str = ""
+    reduced: "Reduced | None" = None
 
     @property
     def kind(self) -> Kind:

@@ -10,6 +10,7 @@ from askbus.errors import NotFound
 
 GET = Statement("askbus.attachments", "sql/get.sql")
 CONTENT = Statement("askbus.attachments", "sql/content.sql")
+FOR_MODEL = Statement("askbus.attachments", "sql/for_model.sql")
 OF_THREAD = Statement("askbus.attachments", "sql/of_thread.sql")
 PICTURE = Statement("askbus.attachments", "sql/picture.sql")
 
@@ -37,6 +38,14 @@ async def content(db: Executor, attachment_id: UUID) -> bytes:
     if row["content"] is None:
         raise NotFound("There is no such attachment.")
     return bytes(row["content"])
+
+
+async def for_model(db: Executor, attachment_id: UUID) -> tuple[bytes, str | None]:
+    """What a model is sent of an upload, and its media type where that is another than the upload's. Raises NotFound."""
+    row = await FOR_MODEL.row(db, id=attachment_id)
+    if row is None:
+        raise NotFound("There is no such attachment.")
+    return bytes(row["content"]), row["reduced_type"]
 
 
 async def of_thread(

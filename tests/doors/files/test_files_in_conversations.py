@@ -21,10 +21,11 @@ def parts_of(body: Any) -> list[list[str]]:
 
 @pytest.mark.requirement("C14")
 async def test_pictures_and_pdf_files_go_to_the_model_beside_the_tools(chat: Chat) -> None:
-    """As parts of the user's message, announced by name; a text is announced by its first lines; people see all of them again."""
+    """As parts of the user's message, announced by name; a text is announced by its first lines; people see all of them again. A picture
+    that is larger than models take is sent smaller."""
     thread_id = await chat.thread()
     files = [
-        await chat.upload(picture(), "red.png"),
+        await chat.upload(picture(size=(8_001, 2)), "red.png"),
         await chat.upload(pdf("page one"), "report.pdf"),
         await chat.upload(b"hello there\n", "notes.txt"),
     ]
@@ -32,6 +33,7 @@ async def test_pictures_and_pdf_files_go_to_the_model_beside_the_tools(chat: Cha
     body = (await chat.asked("look at these"))[-1]
     [kinds] = parts_of(body)
     assert sorted(kinds) == ["file", "image_url", "text"]
+    assert "data:image/jpeg;base64," in str(body)
     assert "hello there" in str(body)
     assert "read it with read_attachment" in str(body)
     assert {"read_attachment", "resolve_names"} <= {tool["function"]["name"] for tool in body["tools"]}

@@ -16,8 +16,8 @@ made AS (
     ON CONFLICT (command_id) DO UPDATE SET command_id = EXCLUDED.command_id
     RETURNING *),
 kept AS (
-    INSERT INTO attachment_contents (attachment_id, content)
-    SELECT id, :content FROM made WHERE id = :id)
+    INSERT INTO attachment_contents (attachment_id, content, reduced, reduced_type)
+    SELECT id, :content, :reduced::bytea, :reduced_type::text FROM made WHERE id = :id)
 SELECT m.id, m.workspace_id, m.project_id, m.user_id, t.thread_id, m.kind, m.media_type, m.name, m.size, m.pages, m.created_at,
        CASE WHEN t.thread_id IS NULL THEN m.expires_at END AS expires_at
   FROM made m

@@ -31,9 +31,13 @@ COMMENT ON COLUMN attachments.excerpt IS 'Its first lines, as a prompt quotes th
 
 CREATE TABLE attachment_contents (
     attachment_id  uuid PRIMARY KEY REFERENCES attachments ON DELETE CASCADE,
-    content        bytea NOT NULL
+    content        bytea NOT NULL,
+    reduced        bytea,
+    reduced_type   text CHECK (reduced_type IN ('image/jpeg', 'image/webp')),
+    CHECK ((reduced IS NULL) = (reduced_type IS NULL))
 );
 COMMENT ON TABLE attachment_contents IS 'writer: gateway. The bytes of an upload, as they came.';
+COMMENT ON COLUMN attachment_contents.reduced IS 'A picture that is larger than models take, as they are sent it.';
 
 CREATE TABLE thread_attachments (
     attachment_id  uuid PRIMARY KEY REFERENCES attachments,
