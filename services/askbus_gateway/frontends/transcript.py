@@ -74,11 +74,16 @@ class Transcript:
     def __init__(self, told: int = 0) -> None:
         self.told = told
         self.step = 0
-        self.text = ""
+        self._said: list[str] = []
         self.gap = False
         """Whether a step was passed over: its pieces are lost."""
         self._attempt = 0
         self._open = False
+
+    @property
+    def text(self) -> str:
+        """What was said of the step so far."""
+        return "".join(self._said)
 
     def take(self, piece: Piece) -> list[Op]:
         """What the piece adds."""
@@ -89,7 +94,7 @@ class Transcript:
         ops = self._reach(step, attempt)
         match data.type:
             case "delta":
-                self.text += data.text
+                self._said.append(data.text)
                 ops.append(Text(data.text))
             case "reset":
                 ops += self._replace(data.text)
@@ -122,15 +127,15 @@ class Transcript:
             self._attempt = attempt
             if not again:
                 return []
-            self.text, self._open = "", True
+            self._said, self._open = [], True
             return [Again(step)]
         ops = self.close()
         self.gap = self.gap or step > max(self.step, self.told) + 2  # steps alternate, and every other is the tools'
-        self.step, self._attempt, self.text, self._open = step, attempt, "", True
+        self.step, self._attempt, self._said, self._open = step, attempt, [], True
         return [*ops, Begin(step)]
 
     def _replace(self, text: str) -> list[Op]:
-        before, self.text = self.text, text
+        before, self._said = self.text, [text]
         if text.startswith(before):
             return [Text(text[len(before) :])] if len(text) > len(before) else []
         return [Again(self.step), Text(text)] if text else [Again(self.step)]
