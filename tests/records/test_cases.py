@@ -11,7 +11,8 @@ import pytest
 from askbus.access.model import Principal
 from askbus.errors import InvalidInput, NotFound
 from askbus.records.engine import Records
-from askbus.records.model import QueryPlan, Resolution, ResolveRequest, Rows
+from askbus.records.model import QueryPlan, Rows
+from askbus.records.names import Resolution, ResolveRequest
 from askbus.records.query import query
 from askbus.records.resolve import resolve
 from askbus.testing.records import TeamDatabase

@@ -12,7 +12,8 @@ from askbus.access.model import Principal
 from askbus.records.apply import apply
 from askbus.records.changes import Operation, OutcomeState
 from askbus.records.engine import Records, open_records
-from askbus.records.model import QueryPlan, ResolveRequest
+from askbus.records.model import QueryPlan
+from askbus.records.names import ResolveRequest
 from askbus.records.propose import prepare
 from askbus.records.query import query
 from askbus.records.resolve import resolve

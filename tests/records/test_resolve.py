@@ -8,7 +8,7 @@ from askbus.access.model import Principal, Scope
 from askbus.errors import InvalidInput, NotFound, PermissionDenied
 from askbus.records.engine import Records
 from askbus.records.fold import difference, fold, skeleton
-from askbus.records.model import Candidate, Resolution, ResolveRequest, ResolveResult
+from askbus.records.names import Candidate, Resolution, ResolveRequest, ResolveResult
 from askbus.records.resolve import resolve
 from askbus.testing.records import TeamDatabase, somebody
 

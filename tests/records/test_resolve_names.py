@@ -5,7 +5,7 @@ import pytest
 from askbus.access.model import Principal
 from askbus.errors import InvalidInput, NotFound
 from askbus.records.engine import Records
-from askbus.records.model import ResolveNamesRequest, ResolveRequest
+from askbus.records.names import ResolveNamesRequest, ResolveRequest
 from askbus.records.resolve import resolve
 from askbus.records.resolve_names import resolve_names
 from askbus.testing.records import TeamDatabase

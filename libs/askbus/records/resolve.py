@@ -12,7 +12,8 @@ from askbus.errors import InvalidInput
 from askbus.records.engine import Records
 from askbus.records.failures import read_failure
 from askbus.records.fold import difference, fold, fold_case, skeleton, skeleton_on_server
-from askbus.records.model import Candidate, Kind, Resolution, ResolveRequest, ResolveResult
+from askbus.records.model import Kind
+from askbus.records.names import Candidate, Resolution, ResolveRequest, ResolveResult
 from askbus.records.schema import LABELS, Collection, Schema, folded
 from askbus.records.source import spelled, table_of
 from askbus.records.values import Unsuitable, check_text, from_text

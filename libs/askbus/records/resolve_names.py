@@ -9,7 +9,7 @@ from askbus.access.model import Principal, Scope
 from askbus.errors import InvalidInput
 from askbus.records.engine import Records
 from askbus.records.failures import read_failure
-from askbus.records.model import NamedRecord, Resolution, ResolvedNames, ResolveNamesRequest, ResolveResult, UnsureName
+from askbus.records.names import NamedRecord, Resolution, ResolvedNames, ResolveNamesRequest, ResolveResult, UnsureName
 from askbus.records.resolve import MOST_CANDIDATES, Search, settle
 from askbus.records.schema import Schema
 from askbus.records.values import Unsuitable, check_text

@@ -8,7 +8,8 @@ from askbus.access.model import Scope
 from askbus.errors import InvalidInput
 from askbus.questions.model import Form
 from askbus.records.describe import Description
-from askbus.records.model import QueryPlan, ResolvedNames, ResolveNamesRequest, ResolveRequest, ResolveResult, Rows
+from askbus.records.model import QueryPlan, Rows
+from askbus.records.names import ResolvedNames, ResolveNamesRequest, ResolveRequest, ResolveResult
 from askbus.tools.arguments import Changes, DescribeRecords, read, unknown_tool
 from askbus.tools.files import FilePiece, GenerateImage, MadePicture, ReadAttachment
 from askbus.tools.model import Asked, Proposed, ToolSpec

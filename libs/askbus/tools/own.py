@@ -20,7 +20,8 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import JsonSchemaMode
 
 from askbus.access.model import Principal, Scope
-from askbus.records.model import QueryPlan, ResolveRequest, ResolveResult, Rows
+from askbus.records.model import QueryPlan, Rows
+from askbus.records.names import ResolveRequest, ResolveResult
 from askbus.tools.model import Asked, Proposed, ToolSpec
 from askbus.tools.work import LONGEST_LABEL, Label
 

@@ -11,7 +11,8 @@ import structlog
 from pydantic import BaseModel
 
 from askbus.errors import Unavailable
-from askbus.records.model import QueryPlan, ResolveRequest, ResolveResult, Rows
+from askbus.records.model import QueryPlan, Rows
+from askbus.records.names import ResolveRequest, ResolveResult
 from askbus.records.query import query
 from askbus.records.resolve import resolve
 from askbus.tools.own import Call, Function, OwnTool

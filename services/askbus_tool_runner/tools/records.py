@@ -3,7 +3,8 @@
 from itertools import accumulate
 
 from askbus.records.describe import MOST_CHARACTERS, Description, describe
-from askbus.records.model import QueryPlan, ResolvedNames, ResolveNamesRequest, ResolveRequest, ResolveResult, Rows
+from askbus.records.model import QueryPlan, Rows
+from askbus.records.names import ResolvedNames, ResolveNamesRequest, ResolveRequest, ResolveResult
 from askbus.records.query import query
 from askbus.records.resolve import resolve as resolve_name
 from askbus.records.resolve_names import resolve_names as resolve_all

@@ -7,7 +7,8 @@ import threading
 from pydantic import BaseModel
 
 from askbus.errors import InvalidInput
-from askbus.records.model import QueryPlan, ResolveRequest
+from askbus.records.model import QueryPlan
+from askbus.records.names import ResolveRequest
 from askbus.tools.own import Call, Scope, tool
 
 held = threading.Event()
