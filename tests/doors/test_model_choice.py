@@ -13,6 +13,7 @@ from askbus.bus.provision import provision
 from askbus.db.pool import Pool
 from askbus.models.config import ModelConfig
 from askbus.stack.ports import free_port
+from askbus.testing.anthropic_wire import SIGNATURE
 from askbus.testing.composed import Composed, compose
 from askbus.testing.model_process import ScriptedModel
 from askbus.testing.people import Company
@@ -29,6 +30,7 @@ SCRIPT: list[JsonValue] = [
         "when": "how many",
         "steps": [
             {
+                "thinking": "what nobody may read",
                 "text": "Let me count. ",
                 "tool_calls": [
                     {"name": "query_records", "arguments": {"collection": name, **COUNT}} for name in ("orders", "customers")
@@ -102,6 +104,9 @@ async def test_a_turn_with_two_parallel_tools_runs_over_anthropics_wire(
     assert [(block["type"], "is_error" in block) for block in results] == [("tool_result", False)] * 2
     assert listed(second["tools"]) == listed(first["tools"])
     assert second["system"] == first["system"]
+    thought = {"type": "thinking", "thinking": "what nobody may read", "signature": SIGNATURE}
+    assert listed(listed(second["messages"])[-2]["content"])[0] == thought
+    assert "nobody may read" not in done["streamed"]
     # The thread goes on with another model on the other wire, whose inline thoughts nobody sees.
     after = await turn_with(chat, company, pool, None, text="ponder that", thread_id=done["thread_id"])
     assert (after["state"], after["answer"], after["model"]) == ("completed", "Because.", "scripted")
@@ -109,6 +114,7 @@ async def test_a_turn_with_two_parallel_tools_runs_over_anthropics_wire(
     body = inner((await model.requests())[-1].body)
     check_openai(body, ModelConfig(model="gpt-5"))
     roles = [message["role"] for message in listed(body["messages"])]
+    assert "nobody may read" not in str(body)
     assert roles == ["system", "user", "assistant", "tool", "tool", "assistant", "user"]
     stored = await pool.fetch(
         "SELECT m.text, m.provider_data FROM messages m WHERE m.turn_id = $1 AND m.role = 'assistant'", UUID(after["id"])

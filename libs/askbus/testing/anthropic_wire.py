@@ -11,6 +11,7 @@ from askbus.testing.script import ChatMessage, ScriptedCall, Step
 from askbus.testing.wire import Answer, Asked, Wire, slices
 
 MODEL = "scripted on messages"
+SIGNATURE = "c2lnbmVk"
 _FRAGMENTS = 4
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
 _ERRORS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
@@ -53,9 +54,13 @@ def error(status: int, message: str) -> bytes:
 def stream_of(step: Step, prompt_bytes: int, usage: bool) -> Answer:  # noqa: ARG001  # this wire always tells it
     """The events of `step`: the message's head, text in pieces, calls in fragments, the reason of the end, and the end."""
     pieces: list[bytes] = []
+    if step.thinking:
+        deltas = [{"type": "thinking_delta", "thinking": step.thinking}, {"type": "signature_delta", "signature": SIGNATURE}]
+        pieces += _block(0, {"type": "thinking", "thinking": "", "signature": ""}, deltas)
     if step.text:
-        pieces += _block(0, {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in _words(step)])
-    for index, call in enumerate(step.tool_calls, len(pieces) and 1):
+        words = [{"type": "text_delta", "text": piece} for piece in _words(step)]
+        pieces += _block(int(bool(step.thinking)), {"type": "text", "text": ""}, words)
+    for index, call in enumerate(step.tool_calls, bool(step.thinking) + bool(step.text)):
         written = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
         fragments = [{"type": "input_json_delta", "partial_json": piece} for piece in slices(written, _FRAGMENTS)]
         pieces += _block(index, {"type": "tool_use", "id": _call_id(call), "name": call.name, "input": {}}, fragments)

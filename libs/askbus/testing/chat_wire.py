@@ -35,7 +35,8 @@ def error(_status: int, message: str) -> bytes:
 
 def stream_of(step: Step, prompt_bytes: int, usage: bool) -> Answer:
     """The events of `step`: the role, text in pieces, calls in fragments, the finish, usage if asked for, and `[DONE]`."""
-    pieces = _text_events(step.text, step.chunks) if step.text else ()
+    pieces: tuple[bytes, ...] = (_chunk(json.dumps({"reasoning_content": step.thinking})),) if step.thinking else ()
+    pieces += _text_events(step.text, step.chunks) if step.text else ()
     for index, call in enumerate(step.tool_calls):
         pieces += _call_events(index, call)
     ending = [_chunk("{}", step.finish or ("tool_calls" if step.tool_calls else "stop"))]

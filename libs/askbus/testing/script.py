@@ -52,6 +52,7 @@ class Step(ScriptModel):
     text: str = ""
     chunks: int | None = Field(default=None, ge=1, description="In how many pieces the text comes; none: one for each word.")
     tool_calls: list[ScriptedCall] = []
+    thinking: str = Field(default="", description="What the model thinks first, apart from its text.")
     finish: str | None = Field(default=None, description="The finish_reason, where it shall not be the right one.")
 
     delay_ms: float = Field(default=0, ge=0, description="Pause before each piece.")
