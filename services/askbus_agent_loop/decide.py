@@ -11,6 +11,9 @@ from askbus_agent_loop.view import Call, TurnView
 IN_A_ROW = 3
 """The same call failing in so many steps in a row ends the turn (C20); with the same result each time, its calls of tools."""
 
+SETTINGS = {"too_many_steps": "ASKBUS_MODEL_CALLS_PER_TURN", "out_of_time": "ASKBUS_TURN_SECONDS"}
+"""Which setting an operator may raise where a budget ended a turn."""
+
 
 @dataclass(frozen=True)
 class Budgets:

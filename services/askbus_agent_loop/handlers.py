@@ -26,15 +26,12 @@ from askbus.threads.lines import title_from
 from askbus.threads.model import CreateThread, Thread
 from askbus.turns import verbs
 from askbus.turns.model import CancelTurn, Claim, RetryTurn, StartTurn, Turn
-from askbus_agent_loop.decide import AwaitTools, Budgets, CallModel, Fail, Last, Nothing, WaitForPerson, decide
+from askbus_agent_loop.decide import SETTINGS, AwaitTools, Budgets, CallModel, Fail, Last, Nothing, WaitForPerson, decide
 from askbus_agent_loop.pieces import Stops
 from askbus_agent_loop.stepper import ModelCall, Stepper
 from askbus_agent_loop.view import TurnView, load
 
 log = structlog.get_logger()
-
-SETTINGS = {"too_many_steps": "ASKBUS_MODEL_CALLS_PER_TURN", "out_of_time": "ASKBUS_TURN_SECONDS"}
-"""Which setting an operator may raise where a budget ended a turn."""
 
 Repeat = Callable[[Sequence[Fact]], Awaitable[None]]
 

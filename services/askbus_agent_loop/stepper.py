@@ -28,7 +28,7 @@ from askbus.turns.model import Claim, NewCall
 from askbus.turns.verbs import ModelStep
 from askbus.usage import verbs as usage
 from askbus.usage.model import Outcome, Spent
-from askbus_agent_loop.decide import Last
+from askbus_agent_loop.decide import SETTINGS, Last
 from askbus_agent_loop.files import Files, load_files
 from askbus_agent_loop.meter import Meter
 from askbus_agent_loop.pieces import Pieces
@@ -179,7 +179,7 @@ class Stepper:
         if recorded is None:
             return await self._interrupted(claim, pieces, meter, late=False)
         if step.error is not None:
-            log.warning("turn.failed", turn_id=str(claim.turn_id), step=claim.step, code=step.error)
+            _log_failed(claim, step.error)
         elif step.calls:
             _log_refused(claim, step.calls)
             await pieces.calls([shown(call) for call in step.calls])
@@ -199,12 +199,17 @@ class Stepper:
         """The clock ran out, or the turn was stopped: what was said so far is kept, marked as cut. Returns False: nothing follows."""
         await self._charge(claim, meter, Outcome.CUT)
         if late:
+            _log_failed(claim, "out_of_time")
             await verbs.fail(self.pool, claim.turn_id, "out_of_time", claim=claim, trace=traceparent())
         crash.point("agent.stop.before_record")
         why = "failed" if late else "stopped"
         await verbs.record_cut(self.pool, claim, text=pieces.text, model=pieces.model, cut=why)
         await pieces.cut(why)
         return False
+
+
+def _log_failed(claim: Claim, code: str) -> None:
+    log.warning("turn.failed", turn_id=str(claim.turn_id), step=claim.step, code=code, setting=SETTINGS.get(code))
 
 
 def _step(call: ModelCall, said: Completion, tools: tuple[ToolSpec, ...], spent: Spent) -> ModelStep:

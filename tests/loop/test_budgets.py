@@ -44,8 +44,10 @@ async def test_older_results_of_a_turn_are_shortened_before_the_prompt_is_too_lo
     assert (shortened[0], shortened[-1]) == (True, False)
     sizes = [len(str(body)) for body in await talk.requests("many papers")]
     assert max(sizes) < 1.3 * int(str(BUDGETS["prompt_bytes"]))
-    kept = await pool.fetch("SELECT length(result::text) AS size FROM tool_runs WHERE turn_id = $1", done["id"])
-    assert min(row["size"] for row in kept) > 4_000
+    kept = await pool.fetch("SELECT result FROM tool_runs WHERE turn_id = $1", done["id"])
+    assert min(len(str(row["result"])) for row in kept) > 4_000
+    assert [row["result"]["content"]["truncated"] for row in kept] == [True] * 5
+    assert "go on with offset" in last[-1]
 
 
 async def test_a_message_that_does_not_fit_is_told_as_that_and_asks_no_model(talk: Talk) -> None:
