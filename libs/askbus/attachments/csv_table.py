@@ -11,18 +11,13 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from askbus.attachments.csv_types import Typed, type_column
+from askbus.attachments.csv_types import MOST_CELL, Typed, type_column
 from askbus.errors import InvalidInput
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 200
 """Records by which the delimiter is chosen."""
 MOST_COLUMNS = 500
-MOST_CELL = 1_000
-"""Characters of one cell that are shown."""
-_LONGEST_FIELD = 1 << 20
-
-csv.field_size_limit(_LONGEST_FIELD)
 
 
 @dataclass(frozen=True)

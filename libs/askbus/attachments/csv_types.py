@@ -10,6 +10,9 @@ from datetime import date, datetime
 
 from pydantic import JsonValue
 
+MOST_CELL = 1_000
+"""Characters of one cell that are shown."""
+
 Reading = Callable[[str], JsonValue]
 
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,14})", re.ASCII)
@@ -52,7 +55,7 @@ def type_column(name: str, cells: Sequence[str]) -> Typed:
 
 
 def _text(cell: str) -> JsonValue:
-    return cell[:1_000]
+    return cell[:MOST_CELL]
 
 
 def _boolean(values: Sequence[str]) -> Reading | None:
