@@ -78,14 +78,14 @@ MAY_PUBLISH = {
     },
     Service.TOOL_RUNNER: {
         "cmd.question-broker.AskQuestion", "cmd.action-applier.ProposeChanges", "fact.tool_run.finished.1", "sig.turn.1",
-        "$JS.API.DIRECT.GET.FACTS",
+        "$JS.API.DIRECT.GET.FACTS", "_INBOX.gateway.1",
     },
     Service.ACTION_APPLIER: {"fact.action.confirmed.1", "told.1.1", "$JS.API.DIRECT.GET.FACTS", "_INBOX.gateway.1"},
     Service.QUESTION_BROKER: {
         "fact.question.answered.1", "told.1.1", "dlq.question-broker", "$JS.API.DIRECT.GET.FACTS",
         "$JS.API.CONSUMER.MSG.NEXT.FACTS.question-broker", "$JS.ACK.FACTS.question-broker.1.1.1.1.1", "_INBOX.gateway.1",
     },
-    Service.EXPIRY: set(),
+    Service.EXPIRY: {"nudge.agent-loop"},
 }  # fmt: skip
 
 EVERY_SUBSCRIPTION = (
