@@ -36,7 +36,13 @@ SERVICES = [
     (Service.QUESTION_BROKER, make_broker),
     (Service.EXPIRY, make_expiry),
 ]
-NOTE = {"id": "a", "kind": "update", "collection": "customers", "record": 1, "values": {"email": "ada@lovelace.example"}}
+NOTE: dict[str, JsonValue] = {
+    "id": "a",
+    "kind": "update",
+    "collection": "customers",
+    "record": 1,
+    "values": {"email": "ada@lovelace.example"},
+}
 SCRIPT: list[JsonValue] = [
     {"when": "endless", "steps": [{"text": "word after word after word", "chunks": 5, "hang": 2}]},
     {

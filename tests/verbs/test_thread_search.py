@@ -13,8 +13,6 @@ from askbus.threads.lines import patterns
 from askbus.threads.model import Hit, Search
 from askbus.turns.verbs import finish_model_step
 
-INDEXED = "EXPLAIN SELECT id FROM messages WHERE casefold(normalize(text, NFKC) COLLATE \"pg_unicode_fast\") LIKE '%needle%'"
-
 
 async def says(loop: Pool, company: Company, text: str, *, who: str = "mia", thread_id: UUID | None = None) -> UUID:
     """A message in a thread of this person's; the thread's id."""
@@ -32,14 +30,13 @@ async def find(pool: Pool, company: Company, q: str, *, who: str = "mia", **want
 
 @pytest.mark.requirement("C9")
 async def test_words_are_found_in_any_language_and_case_and_form(loop: Pool, pool: Pool, company: Company) -> None:
-    """Cyrillic, Greek, Chinese without spaces, German with its sharp s, composed and decomposed accents, wide letters."""
+    """Cyrillic, Greek, Chinese without spaces, German with its sharp s, an accent that was typed by itself, Arabic."""
     texts = {
         "привет": "Приветствую вас, Москва",
         "ΣΊΣΥΦΟΣ": "ο Σίσυφος ανεβαίνει",  # noqa: RUF001
         "发票": "请把这张发票发给我",
         "STRASSE": "in der Straße",
         "cafe\u0301": "im Café am Markt",
-        "ABC": "ＡＢＣ",  # noqa: RUF001
         "قيمة": "ما هي قيمة الطلب",
     }
     for q, text in texts.items():
@@ -66,10 +63,10 @@ async def test_every_word_must_be_there_in_any_order_and_the_answer_is_searched_
 
 @pytest.mark.requirement("C9")
 async def test_wildcards_are_letters_like_any_other(loop: Pool, pool: Pool, company: Company) -> None:
-    """Also the wide forms that become them when a text is normalised."""
+    """Each is found where it stands, and stands for nothing else."""
     await says(loop, company, "plain words")
     thread_id = await says(loop, company, r"up by 100%, see a_b and c:\temp")
-    for q in ("%", "_", "\\", "100%", "a_b", r"c:\t", "％", "＿", "＼"):  # noqa: RUF001
+    for q in ("%", "_", "\\", "100%", "a_b", r"c:\t"):
         assert [hit.thread.id for hit in await find(pool, company, q)] == [thread_id], q
     assert await find(pool, company, "p%n") == []
     assert await find(pool, company, "w_rds") == []
@@ -104,10 +101,20 @@ async def test_pages_of_what_was_found_follow_each_other_without_a_gap(loop: Poo
 
 
 @pytest.mark.requirement("C9")
-async def test_an_index_serves_the_search(pool: Pool, loop: Pool) -> None:
-    """For the statement's own expression, so that no change of one is forgotten in the other."""
-    plan = "\n".join(row[0] for row in await pool.fetch(INDEXED))
-    assert "messages_text" in plan
-    assert patterns("needle") == ["%needle%"]
-    expression = INDEXED.partition("WHERE ")[2].partition(" LIKE")[0].replace("(text", "(m.text")
-    assert expression in reads.SEARCH.sql
+async def test_a_search_reads_its_own_users_messages_alone(pool: Pool, company: Company) -> None:
+    """By the indexes that lead from the user to their threads, latest first, and from each to its messages: other people's cost nothing."""
+    given: dict[str, object] = {
+        "words": patterns("needle"),
+        "user_id": company["mia"].id,
+        "workspace_id": company.workspace_id,
+        "projects": None,
+        "project_id": None,
+        "before": None,
+        "limit": 20,
+    }
+    arguments = [given[name] for name in reads.SEARCH.parameters]
+    plan = "\n".join(row[0] for row in await pool.fetch(f"EXPLAIN {reads.SEARCH.sql}", *arguments))
+    assert "threads_own" in plan
+    assert "messages_thread_id_seq_key" in plan
+    assert "Seq Scan on messages" not in plan
+    assert "Sort" not in plan.partition("Limit")[2].partition("->")[0]

@@ -57,13 +57,9 @@ def _is_flag_half(character: str) -> bool:
 
 
 def patterns(q: str) -> list[str]:
-    """The words of a search as patterns for LIKE, each once, the longest first, with what would be a wildcard taken literally.
-
-    They are normalised (NFKC) as the stored text is before it is compared: what looks the same is found, and a wide sign of percent is
-    no way to a wildcard either.
-    """
-    words = dict.fromkeys(unicodedata.normalize("NFKC", q).split())
-    return sorted(("%" + re.sub(r"([\\%_])", r"\\\1", word) + "%" for word in words), key=len, reverse=True)
+    """The words of a search as patterns for LIKE, each once, composed (NFC) as nearly all text is, with wildcards taken literally."""
+    words = dict.fromkeys(unicodedata.normalize("NFC", q).split())
+    return ["%" + re.sub(r"([\\%_])", r"\\\1", word) + "%" for word in words]
 
 
 def snippet(text: str, q: str) -> str:

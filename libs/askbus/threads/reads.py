@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from askbus.access.model import Principal, Scope
-from askbus.db.pool import Pool
 from askbus.db.statements import Executor, Statement
 from askbus.errors import NotFound
 from askbus.threads.lines import patterns, snippet
@@ -11,7 +10,6 @@ from askbus.threads.model import Found, Hit, Search, Thread, ThreadDetail, Threa
 
 GET = Statement("askbus.threads", "sql/get.sql")
 LIST = Statement("askbus.threads", "sql/list.sql")
-PLAN_ANEW = Statement("askbus.threads", "sql/plan_anew.sql")
 SEARCH = Statement("askbus.threads", "sql/search.sql")
 
 
@@ -39,24 +37,16 @@ async def list_page(db: Executor, by: Principal, wanted: ThreadFilter) -> Thread
     return ThreadPage(threads=threads, next=threads[-1].id if len(threads) == wanted.limit else None)
 
 
-async def search(pool: Pool, by: Principal, wanted: Search) -> Found:
-    """A page of the caller's own threads in which every word stands, each with the part of a message that has one.
-
-    Planned anew each time: whether the words or the searcher's own threads are the shorter way depends on both.
-    """
-    words = patterns(wanted.q)
-    access = _access(by)
-    async with pool.acquire() as db, db.transaction(readonly=True):
-        await PLAN_ANEW.run(db)
-        rows = await SEARCH.rows(
-            db,
-            words=words,
-            longest=words[0],
-            project_id=wanted.project_id,
-            before=wanted.before,
-            limit=wanted.limit,
-            **access,
-        )
+async def search(db: Executor, by: Principal, wanted: Search) -> Found:
+    """A page of the caller's own threads in which every word stands, each with the part of a message that has one."""
+    rows = await SEARCH.rows(
+        db,
+        words=patterns(wanted.q),
+        project_id=wanted.project_id,
+        before=wanted.before,
+        limit=wanted.limit,
+        **_access(by),
+    )
     hits = tuple(
         Hit(
             thread=Thread.model_validate(row["thread"]),

@@ -1,4 +1,4 @@
--- Threads that end: deleted with all that they own, temporary ones, the bound of what is kept; and the search over what was said.
+-- Threads that end: deleted with all that they own, temporary ones, the bound of what is kept.
 
 ALTER TABLE threads
     ADD COLUMN temporary boolean NOT NULL DEFAULT false,
@@ -10,6 +10,7 @@ ALTER TABLE threads
     ADD COLUMN dropped_messages bigint NOT NULL DEFAULT 0,
     ADD CHECK (NOT temporary OR idle_limit IS NOT NULL);
 CREATE INDEX threads_due ON threads (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX threads_own ON threads (user_id, id);
 COMMENT ON TABLE threads IS 'writer: agent-loop; expiry (trace). A conversation of one user. `revision` numbers its messages.';
 COMMENT ON COLUMN threads.temporary IS 'In no list and no search, until it is saved.';
 COMMENT ON COLUMN threads.idle_limit IS 'How long it is kept without a message; null: until its user deletes it.';
@@ -78,19 +79,3 @@ CREATE TRIGGER log_removed AFTER DELETE ON actions
     FOR EACH ROW WHEN (OLD.state = 'pending') EXECUTE FUNCTION log_removal('action', 'withdrawn');
 CREATE TRIGGER log_saved AFTER UPDATE ON threads
     FOR EACH ROW WHEN (OLD.temporary AND NOT NEW.temporary) EXECUTE FUNCTION log_change('thread', 'saved', 'personal');
-
--- Every part of what was said can be searched for, in any language. Postgres's own pg_trgm serves it; where a server lacks that, each search
--- reads the searcher's own messages.
-RESET ROLE;
-DO $$
-DECLARE
-    place name;
-BEGIN
-    IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') THEN
-        CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public;
-        SELECT n.nspname INTO STRICT place FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm';
-        EXECUTE format('CREATE INDEX messages_text ON askbus.messages
-            USING gin (casefold(normalize(text, NFKC) COLLATE "pg_unicode_fast") %I.gin_trgm_ops)', place);
-    END IF;
-END $$;
-SET LOCAL ROLE askbus_owner;
