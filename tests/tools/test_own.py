@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from pydantic import BaseModel, RootModel
 
+from askbus.cli import main
 from askbus.runtime.settings import SettingsError
 from askbus.tools.catalogue import CATALOGUE, check_arguments
 from askbus.tools.offered import offered, own_tools
@@ -133,3 +135,11 @@ def test_a_decorated_function_is_still_called_by_its_own_tests() -> None:
 
     assert say.spec.direct is False
     assert say(None, Word(word="hello")) == Word(word="hello")  # type: ignore[arg-type]  # it does not look at the call
+
+
+def test_the_command_that_starts_everything_names_a_wrong_tool_first(tmp_path: Path) -> None:
+    """Before a server or a service is started, and without a folder left behind."""
+    done = CliRunner(env={"ASKBUS_TOOLS": "nowhere_to_be_found"}).invoke(main, ["up", "--data", str(tmp_path / "data")])
+    assert done.exit_code == 1
+    assert "ASKBUS_TOOLS: nowhere_to_be_found cannot be imported" in done.output
+    assert not (tmp_path / "data").exists()
