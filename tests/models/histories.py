@@ -7,6 +7,7 @@ from askbus.models.model import (
     AssistantMessage,
     Document,
     Image,
+    JsonObject,
     Message,
     ProviderData,
     ToolCall,
@@ -28,7 +29,7 @@ def call(call_id: str, arguments: str = "{}", name: str = "describe", **more: ob
 IDS = st.sampled_from(["a", "b", "call_0", "functions.f:0", "x" * 70, "ü", ""])
 TEXTS = st.sampled_from(["", " ", "x", "\ud83d", "a\0"])
 ARGUMENTS = st.sampled_from(["{}", "", "{", '{"q":1}', "[]", "null", '{"q":"\\u0000"}', '{"q":"\\ud83d"}', '{"n":1e999}'])
-THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+THOUGHT: JsonObject = {"type": "thinking", "thinking": "hm", "signature": "s"}
 BLOCKS = st.lists(
     st.one_of(
         st.just(THOUGHT),

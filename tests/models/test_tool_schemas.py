@@ -104,7 +104,7 @@ WORDS = st.sampled_from(
     ["type", "properties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs", "required", "enum", "a", "prefixItems"]
 )
 SCHEMAS: st.SearchStrategy[JsonValue] = st.recursive(
-    st.sampled_from([None, True, "object", "array", "#/$defs/a", "#", "a", 1, ["object", "array"]]),
+    st.sampled_from([None, True, "object", "array", "#/$defs/a", "#", "a", 1]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=5),
     max_leaves=20,
 )

@@ -39,21 +39,27 @@ class ModelConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     provider: Provider = "openai"
-    base_url: Endpoint | None = Field(None, description="The endpoint; the provider's own unless given.")
+    base_url: Endpoint | None = Field(default=None, description="The endpoint; the provider's own unless given.")
     api_key: ApiKey | None = None
     model: str = Field(min_length=1, description="What the provider calls it.")
-    images: bool = Field(True, description="Whether it takes pictures.")
-    documents: bool = Field(True, description="Whether it takes PDF files.")
-    tool_messages: bool = Field(True, description="Whether the endpoint carries tool calls; without, they are restated as text.")
+    images: bool = Field(default=True, description="Whether it takes pictures.")
+    documents: bool = Field(default=True, description="Whether it takes PDF files.")
+    tool_messages: bool = Field(
+        default=True, description="Whether the endpoint carries tool calls; without, they are restated as text."
+    )
     user_after_tools: bool = Field(
-        True, description="Whether a user message may follow tool results at once (Mistral refuses it)."
+        default=True, description="Whether a user message may follow tool results at once (Mistral refuses it)."
     )
-    max_output_tokens: int = Field(32_000, ge=1, description="The longest answer, where the wire asks for one (Anthropic).")
+    max_output_tokens: int = Field(
+        default=32_000, ge=1, description="The longest answer, where the wire asks for one (Anthropic)."
+    )
     thinking: bool = Field(
-        True, description="Whether the model may think as much as it sees fit (Anthropic's adaptive thinking)."
+        default=True, description="Whether the model may think as much as it sees fit (Anthropic's adaptive thinking)."
     )
-    fallback: ModelName | None = Field(None, description="The configured model that answers when this one cannot.")
-    image_model: str | None = Field(None, description="What the provider calls the model that makes pictures, if it has one.")
+    fallback: ModelName | None = Field(default=None, description="The configured model that answers when this one cannot.")
+    image_model: str | None = Field(
+        default=None, description="What the provider calls the model that makes pictures, if it has one."
+    )
 
     @property
     def endpoint(self) -> str:
