@@ -4,7 +4,10 @@
 -- queued, and of no other. The newest :exchanges of them come along, whole, the turn's own among them.
 SELECT t.id, t.workspace_id, t.project_id, t.user_id, t.thread_id, asked.id AS message_of, t.state, t.step, t.attempt, t.model_calls,
        t.active_ms + CASE WHEN t.state = 'running' THEN (extract(epoch FROM now() - t.moved_at) * 1000)::bigint ELSE 0 END AS active_ms,
-       w.model, w.instructions AS workspace_instructions, t.instructions, t.context, coalesce(u.time_zone, w.time_zone, :time_zone) AS time_zone,
+       (SELECT w.model FROM workspaces w WHERE w.id = t.workspace_id) AS model,
+       (SELECT w.instructions FROM workspaces w WHERE w.id = t.workspace_id) AS workspace_instructions, t.instructions, t.context,
+       coalesce((SELECT u.time_zone FROM users u WHERE u.id = t.user_id),
+                (SELECT w.time_zone FROM workspaces w WHERE w.id = t.workspace_id), :time_zone) AS time_zone,
        t.principal, t.trace, t.holder, greatest(extract(epoch FROM t.lease_until - now()), 0)::float8 AS lease_left,
        EXISTS (SELECT FROM project_access a WHERE a.user_id = t.user_id AND a.project_id = t.project_id) AS visible,
        EXISTS (SELECT FROM actions a WHERE a.thread_id = t.thread_id) AS proposed,
@@ -36,6 +39,4 @@ SELECT t.id, t.workspace_id, t.project_id, t.user_id, t.thread_id, asked.id AS m
            AS messages
   FROM turns t
   JOIN turns asked ON asked.id = coalesce(t.retry_of, t.id)
-  JOIN workspaces w ON w.id = t.workspace_id
-  LEFT JOIN users u ON u.id = t.user_id
  WHERE t.id = :id
