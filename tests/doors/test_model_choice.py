@@ -130,7 +130,7 @@ async def test_the_fallback_answers_when_the_chosen_model_is_away_and_the_messag
     """Nothing was said before, so nobody notices but the log and the message's model."""
     done = await turn_with(chat, company, pool, "away")
     assert (done["state"], done["answer"], done["model"]) == ("completed", "I counted.", "scripted on messages")
-    assert {inner(request.body)["model"] for request in await model.requests()} == {"claude-m"}
+    assert {str(inner(request.body)["model"]) for request in await model.requests()} == {"claude-m"}
 
 
 @pytest.mark.requirement("C33")

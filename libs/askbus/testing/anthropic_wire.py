@@ -34,16 +34,21 @@ def asked(body: JsonValue) -> Asked:
 
 
 def _chat(message: _Message) -> Iterable[ChatMessage]:
-    blocks = [{"type": "text", "text": message.content}] if isinstance(message.content, str) else message.content
-    for block in blocks:
+    said: list[dict[str, JsonValue]] = []
+    for block in _parts(message.content):
         if block["type"] == "tool_result":
-            content = block.get("content")
-            yield ChatMessage(
-                role="tool", content=[part for part in content if isinstance(part, dict)] if isinstance(content, list) else None
-            )
-    said = [block for block in blocks if block["type"] != "tool_result"]
+            yield ChatMessage(role="tool", content=_parts(block.get("content")))
+        else:
+            said.append(block)
     if said:
         yield ChatMessage(role=message.role, content=said)
+
+
+def _parts(content: JsonValue | list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
+    """Content as parts: text alone is one."""
+    if isinstance(content, list):
+        return [part for part in content if isinstance(part, dict)]
+    return [{"type": "text", "text": content}]
 
 
 def error(status: int, message: str) -> bytes:
