@@ -19,6 +19,8 @@ from askbus.errors import InvalidInput
 MOST_PIXELS = 50_000_000
 """Of one frame: a picture of a few kilobytes can decode to gigabytes."""
 MOST_FRAMES = 1_000
+CHECKED = 256
+"""Pixels of the edge to which a JPEG is decoded to see whether it is whole."""
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF87a", b"GIF89a")
 
@@ -116,6 +118,7 @@ def _picture(data: bytes) -> Found:
                 media_type = FORMATS[str(picture.format)]
                 picture.verify()
             with Image.open(io.BytesIO(data), formats=tuple(FORMATS)) as picture:
+                picture.draft("RGB", (CHECKED, CHECKED))
                 picture.load()  # `verify` reads no pixel of a JPEG
             smaller = reduced(data)
     except Image.DecompressionBombError:

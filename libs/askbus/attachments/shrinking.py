@@ -20,13 +20,15 @@ def reduced(data: bytes) -> Reduced | None:
     with Image.open(io.BytesIO(data)) as picture:
         if len(data) <= LARGEST_SENT and max(picture.size) <= LONGEST_EDGE:
             return None
-        upright = ImageOps.exif_transpose(picture)
-        has_alpha = upright.mode in {"RGBA", "LA", "PA"} or "transparency" in upright.info
-        shrunk = upright.convert("RGBA" if has_alpha else "RGB")
-    shrunk.thumbnail((SHRUNK_TO, SHRUNK_TO))
+        picture.draft("RGB", (SHRUNK_TO, SHRUNK_TO))  # a JPEG is decoded no larger than it has to be
+        has_alpha = picture.mode in {"RGBA", "LA", "PA"} or "transparency" in picture.info
+        mode = "RGBA" if has_alpha else "RGB"
+        shrunk = picture if picture.mode == mode else picture.convert(mode)
+        shrunk.thumbnail((SHRUNK_TO, SHRUNK_TO))
+        upright = ImageOps.exif_transpose(shrunk)
     made = io.BytesIO()
     if has_alpha:
-        shrunk.save(made, "WEBP", quality=85, method=2)
+        upright.save(made, "WEBP", quality=85, method=2)
         return Reduced("image/webp", made.getvalue())
-    shrunk.save(made, "JPEG", quality=85)
+    upright.save(made, "JPEG", quality=85)
     return Reduced("image/jpeg", made.getvalue())
