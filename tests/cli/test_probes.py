@@ -47,7 +47,7 @@ async def test_a_probe_that_does_not_hold_is_shown_and_ends_the_command_with_1()
     entries: dict[str, list[dict[str, JsonValue]]] = {
         name: json.loads((SCRIPTS / f"{name}.json").read_text("utf-8")) for name in ("good", "bad")
     }
-    wrong: list[JsonValue] = [entry for entry in entries["bad"] if entry["when"] == "median"]
+    wrong: list[JsonValue] = [entry for entry in entries["bad"] if entry["when"] == "standard deviation"]
     async with ScriptedModel([*wrong, *entries["good"]]) as model:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", "from askbus.cli import main; main()", "probes", "context_exact", "figure_not_available"),
@@ -60,5 +60,5 @@ async def test_a_probe_that_does_not_hold_is_shown_and_ends_the_command_with_1()
     lines = output.splitlines()
     assert any("context_exact" in line and "holds" in line for line in lines), output
     assert any("figure_not_available" in line and "FAILS" in line for line in lines), output
-    assert "says 147.09, which no result holds" in output
+    assert "says 79.04, which no result holds" in output
     assert lines[-1] == "1 of 2 hold."
