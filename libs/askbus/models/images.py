@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _VERSION = re.compile(r"v\d+[a-z0-9]*", re.ASCII)
 _CONNECT = 5.0
+MOST_TOKENS = 1 << 40
+"""A number that no picture comes to."""
 _NO_KEY = "no-key-configured"
 
 
@@ -102,7 +104,14 @@ def _made(answer: object, latency_ms: int) -> MadeImage:
         data = base64.b64decode(content, validate=True)
     except (KeyError, IndexError, TypeError, binascii.Error, ValueError):
         raise ProviderError(Fault.BAD_RESPONSE, "an answer without a picture in it") from None
-    said = answer.get("usage") if isinstance(answer, dict) else None
-    counts = [said.get(name) for name in ("input_tokens", "output_tokens")] if isinstance(said, dict) else []
-    counted = len(counts) == 2 and all(type(count) is int and 0 <= count < 1 << 40 for count in counts)
-    return MadeImage(data, Usage(input_tokens=counts[0], output_tokens=counts[1]) if counted else None, latency_ms)
+    return MadeImage(data, _usage(answer.get("usage") if isinstance(answer, dict) else None), latency_ms)
+
+
+def _usage(said: object) -> Usage | None:
+    """What the provider counted, where it did, in numbers that can be."""
+    if not isinstance(said, dict):
+        return None
+    took, gave = said.get("input_tokens"), said.get("output_tokens")
+    if type(took) is not int or type(gave) is not int or not (0 <= took < MOST_TOKENS and 0 <= gave < MOST_TOKENS):
+        return None
+    return Usage(input_tokens=took, output_tokens=gave)
