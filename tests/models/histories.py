@@ -1,5 +1,9 @@
 """Histories as a database may give them back: everything that crashes, stops, other models and old versions can leave behind."""
 
+import json
+from base64 import b64decode
+from pathlib import Path
+
 from hypothesis import strategies as st
 
 from askbus.models.config import ModelConfig
@@ -18,12 +22,33 @@ from askbus.models.model import (
 OPENAI = "openai http://here/v1 m"
 ANTHROPIC = "anthropic http://here m"
 PIXEL = Image(media_type="image/png", data=b"\x89PNG")
+P27 = Path(__file__).parent.parent / "cases" / "history" / "P27.json"
 PAPER = Document(name="a\0.pdf", data=b"%PDF-1.7")
 
 
 def call(call_id: str, arguments: str = "{}", name: str = "describe", **more: object) -> ToolCall:
     """A call as the database gives it back."""
     return ToolCall.read(id=call_id, name=name, arguments_text=arguments, **more)  # type: ignore[arg-type]
+
+
+def pictures_of_two_tools() -> tuple[AssistantMessage, ToolResult, ToolResult]:
+    """Case P27: two parallel calls, each of which brought a picture, one of them without a word."""
+    asked, *results = json.loads(P27.read_text())["neutral"]
+    calls = tuple(call(made["id"], json.dumps(made["arguments"]), made["name"]) for made in asked["tool_calls"])
+    first, second = [
+        ToolResult(
+            call_id=result["for"],
+            name="chart",
+            text="".join(part.get("text", "") for part in result["parts"]),
+            parts=tuple(
+                Image(media_type=part["image"]["media_type"], data=b64decode(part["image"]["b64"]))
+                for part in result["parts"]
+                if "image" in part
+            ),
+        )
+        for result in results
+    ]
+    return AssistantMessage(tool_calls=calls), first, second
 
 
 IDS = st.sampled_from(["a", "b", "call_0", "functions.f:0", "x" * 70, "ü", ""])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
-from tests.models.histories import ANTHROPIC, PAPER, PIXEL, THOUGHT, call
+from tests.models.histories import ANTHROPIC, PAPER, PIXEL, THOUGHT, call, pictures_of_two_tools
 from tests.models.test_openai_history import case
 from tests.models.wire_rules import check_anthropic, inner, listed
 
@@ -174,11 +174,7 @@ def test_files_go_with_the_words_and_tools_in_one_request() -> None:
 
 def test_pictures_of_tools_stand_inside_their_results() -> None:
     """P27; a failed call's result is text alone, as the wire demands."""
-    asked = AssistantMessage(tool_calls=(call("t1", name="chart"), call("t2", name="chart")))
-    results = (
-        ToolResult(call_id="t1", name="chart", text="chart 1", parts=(PIXEL,)),
-        ToolResult(call_id="t2", name="chart", text="", parts=(PIXEL,)),
-    )
+    asked, *results = pictures_of_two_tools()
     made = listed(sent(UserMessage(text="q"), asked, *results)[2]["content"])
     assert [[part["type"] for part in listed(block["content"])] for block in made] == [["text", "image"], ["image"]]
     failed = sent(UserMessage(text="q"), asked, results[0].model_copy(update={"error": True}))
