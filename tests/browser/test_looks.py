@@ -88,6 +88,7 @@ async def test_every_control_has_a_name_and_shows_its_focus(visit: Visits) -> No
         "Questions: 0 open, 0 for you",
         "Signed in as mia",
         "Close the conversation",
+        "More",
         "Confirm",
         "Reject",
         "Work completed",
