@@ -157,6 +157,7 @@ def test_stopped_and_invalid_calls_are_answered() -> None:
     stopped = sent(*case("A07"))
     assert [block["type"] for block in listed(stopped[2]["content"])] == ["tool_result", "tool_result", "text"]
     assert "stopped by the user" in str(stopped[2])
+    assert [block.get("is_error") for block in listed(stopped[2]["content"])] == [True, True, None]
     invalid = sent(*case("A11"))
     calls = [block for message in invalid for block in listed(message["content"]) if block["type"] == "tool_use"]
     assert [block["input"] for block in calls] == [{}] * 5
