@@ -149,3 +149,42 @@ async def test_a_proposal_shows_on_the_stream_while_its_turn_goes_on(gateway: Co
                 break
             await actions.propose(pool, command, prepared_action(), trace=None)
     assert shown == [[], [str(command.action_id)]]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "end"),
+    [
+        (("1.1.1", "2.2.1"), "UPDATE turns SET state = 'completed', settled_at = now(), step = 3, attempt = 2 WHERE id = $1"),
+        (
+            ("1.1.1", "2.2.1"),
+            "UPDATE turns SET state = 'cancelled', cancel_reason = 'stopped', settled_at = now(), step = 3 WHERE id = $1",
+        ),
+    ],
+    ids=["answered", "stopped at its tools"],
+)
+async def test_a_model_that_was_asked_once_more_delays_no_end(
+    gateway: Composed, company: Company, pool: Pool, bus: Connection, pieces: tuple[str, str], end: str
+) -> None:
+    """Its next step follows its last at once, so the number of a step does not say whose it is."""
+    turn = await running_turn(pool, company)
+    await pool.execute("UPDATE turns SET attempt = 2 WHERE id = $1", turn.id)
+    seen = []
+    async with (
+        gateway.client(company["mia"]) as mia,
+        mia.stream("GET", f"/v1/turns/{turn.id}/events") as response,
+    ):
+        async for event in events(response):
+            seen.append((event.name, monotonic()))
+            if len(seen) == 1:
+                first, second = pieces
+                await tell(
+                    bus,
+                    turn,
+                    (first, '{"type":"end"}'),
+                    (f"{second}0", '{"type":"calls","calls":[]}'),
+                    (second, '{"type":"end"}'),
+                )
+            elif len(seen) == 4:
+                await pool.execute(end, turn.id)
+    assert [name for name, _ in seen] == ["turn", "end", "calls", "end", "turn", "done"]
+    assert seen[5][1] - seen[4][1] < LAST_WORDS

@@ -84,7 +84,8 @@ class MessageEncoder:
         self._called[call.id] = call.name
         if call.name == ASK:
             return chunk("tool-input-start", toolCallId=call.id, toolName=ASK)
-        return chunk("tool-input-available", toolCallId=call.id, toolName=call.name, input={}, providerExecuted=True)
+        title = {} if call.label is None else {"title": call.label}
+        return chunk("tool-input-available", toolCallId=call.id, toolName=call.name, input={}, providerExecuted=True, **title)
 
     def owes(self, calls: Sequence[ToldCall]) -> None:
         """What became of these calls, which the client knows from before, is still to be told."""

@@ -48,7 +48,7 @@ def _step(message: ToldMessage, questions: Mapping[UUID, QuestionDetail]) -> lis
 def _call(call: ToldCall, questions: Mapping[UUID, QuestionDetail]) -> Part:
     part: Part = {"type": f"tool-{call.name}", "toolCallId": str(call.id), "state": "input-available", "input": {}}
     if call.name != ASK:
-        part["providerExecuted"] = True
+        part |= {"providerExecuted": True, "title": call.label}
     elif call.question_id is not None and call.question_id in questions:
         part["input"] = asked_of(call, questions[call.question_id])
     if not call.over:

@@ -69,7 +69,7 @@ class UiMessageView:
 
     async def _stored(self, message: ToldMessage) -> bytes:
         """A step that is over, as it would have come."""
-        started = tuple(StartedCall(id=str(call.id), name=call.name) for call in message.calls)
+        started = tuple(StartedCall(id=str(call.id), name=call.name, label=call.label) for call in message.calls)
         ops: list[Op] = [Begin(message.step or 0), *([Text(message.text)] if message.text else [])]
         return await self._ops([*ops, *([Calls(started)] if started else []), End(message.step or 0)])
 

@@ -28,6 +28,7 @@ class ToldCall(BaseModel):
 
     id: UUID
     name: str
+    label: str | None = None
     step: int
     state: str
     question_id: UUID | None

@@ -11,7 +11,7 @@ from askbus.access import frontends
 from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
 from askbus.db.statements import Row, Statement
-from askbus.errors import Conflict, NotFound, PermissionDenied
+from askbus.errors import Conflict, NotFound, PermissionDenied, Unavailable
 from askbus.threads.model import CreateThread
 from askbus.turns import reads as turns
 from askbus.turns.model import CancelTurn, Context, StartTurn, Turn, TurnDetail
@@ -66,7 +66,7 @@ class Desk:
         except Conflict:  # another request of the same front end was first
             found = await self.find(by, project_id, name)
             if found is None:
-                raise
+                raise Unavailable("This conversation has just ended and is being removed. Try again.") from None
             return found
 
     async def instructions(self, request: Request, by: Principal, given: str | None) -> str | None:

@@ -12,12 +12,13 @@ from askbus.bus.signals import Piece
 
 
 class StartedCall(BaseModel):
-    """A tool that the model called."""
+    """A tool that the model called. `label` says in words what it does."""
 
     model_config = ConfigDict(frozen=True)
 
     id: str
     name: str
+    label: str | None = None
 
 
 class _Data(BaseModel):

@@ -162,6 +162,8 @@ class Following:
         self.principal = principal
         self.ended = 0
         """The last step that is told to its end."""
+        self.called = -1
+        """The last step that was heard to ask for tools."""
 
     async def run(self, turn_id: UUID, after: str | None) -> None:
         """Tells all of it. Whatever happens, the last thing told is a happening that ends the stream."""
@@ -194,7 +196,7 @@ class Following:
             elif not pieces.stored:
                 return Done(turn)
             for piece in pieces.catch_up():  # one whole, however long: the client asked for it and is only about to read
-                self.ended = _ends(piece) or self.ended
+                self._note(piece)
                 self.out.write_whole(await self.view.show(piece))
             pump = asyncio.create_task(_pump(pieces, self.watcher))
             try:
@@ -216,7 +218,7 @@ class Following:
             if event is None:
                 return Interrupted()
             if isinstance(event, Piece):
-                self.ended = _ends(event) or self.ended
+                self._note(event)
                 await self._tell(event)
                 continue
             before, turn = turn, await self.streams.turn(self.principal, turn.id)
@@ -224,6 +226,12 @@ class Following:
         if turn.state in OPEN:
             return Interrupted()
         return Done(await self._with_last_words(turn))
+
+    def _note(self, piece: Piece) -> None:
+        if piece.data.startswith((b'{"type":"cut"', b'{"type":"end"')):
+            self.ended = _step(piece)
+        elif piece.data.startswith(b'{"type":"calls"'):
+            self.called = _step(piece)
 
     async def _tell(self, what: Happening) -> None:
         """What is live counts against a client that does not read; what brings it up to date is one whole, however large."""
@@ -240,7 +248,7 @@ class Following:
     async def _with_last_words(self, turn: TurnDetail) -> TurnDetail:
         """The turn once its last step is told. The row may be here before the pieces of that step; and what a stopped worker had said is
         stored a moment after the turn's end."""
-        step = _last_model_step(turn)
+        step = _last_model_step(turn, self.called)
         if not turn.attempt or max(self.ended, self.view.told) >= step:
             return turn
         try:
@@ -248,7 +256,7 @@ class Following:
                 while self.ended < step:
                     event = await self.watcher.next()
                     if isinstance(event, Piece):
-                        self.ended = _ends(event) or self.ended
+                        self._note(event)
                         await self._tell(event)
         except TimeoutError:
             self.ended = step  # they are lost: nothing is waited for again
@@ -268,12 +276,16 @@ def _asks(turn: TurnDetail) -> bool:
     return turn.state is TurnState.WAITING and bool(turn.questions)
 
 
-def _last_model_step(turn: TurnDetail) -> int:
-    """Steps alternate, and the first is the model's: where the turn stands at its tools, or is completed, that is the one before."""
+def _last_model_step(turn: TurnDetail, called: int) -> int:
+    """The last step in which the model spoke, or speaks. `called`: the last one that was heard to ask for tools, or less than zero.
+
+    Where the turn is completed or waits that is the one before, and where it was ended at its tools. Steps alternate, and the first is the
+    model's; but where it gave no answer and was asked once more, its next step follows at once.
+    """
+    if turn.state in {TurnState.COMPLETED, TurnState.WAITING} or called == turn.step - 1:
+        return turn.step - 1
     return turn.step if turn.step % 2 else turn.step - 1
 
 
-def _ends(piece: Piece) -> int:
-    """The step of which nothing comes after this piece; 0 where more does."""
-    last = piece.data.startswith((b'{"type":"cut"', b'{"type":"end"'))
-    return int(piece.id.partition(".")[0]) if last else 0
+def _step(piece: Piece) -> int:
+    return int(piece.id.partition(".")[0])

@@ -5,6 +5,7 @@ SELECT found.id
   LEFT JOIN LATERAL (
        SELECT t.id FROM threads t
         WHERE t.project_id = a.project_id AND t.user_id = a.user_id AND (t.client_id = :name OR t.id = :id::uuid)
+           AND (t.expires_at IS NULL OR t.expires_at > now())
         ORDER BY t.client_id IS NULL
         LIMIT 1) found ON true
  WHERE a.project_id = :project_id AND a.user_id = :user_id AND a.workspace_id = :workspace_id
