@@ -13,13 +13,16 @@ from openai import AsyncOpenAI
 from tests.bench.answering import Emit, answer_with
 from tests.bench.tool_runner import CONSTANT
 
+from askbus.models.config import ModelConfig
 from askbus.models.model import ModelRequest
 from askbus.models.openai_history import request_body
 from askbus.tools.catalogue import CATALOGUE
 from askbus_agent_loop.prompt import SYSTEM, definitions
 
 MODEL = "scripted"
-TOOLS: Any = request_body(ModelRequest(system="", messages=(), tools=definitions(CATALOGUE)), model=MODEL, maker="")["tools"]
+TOOLS: Any = request_body(
+    ModelRequest(system="", messages=(), tools=definitions(CATALOGUE)), ModelConfig(model=MODEL), maker=""
+)["tools"]
 """The tools and the system text are ours, so that the model gets the same request."""
 
 

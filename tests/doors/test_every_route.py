@@ -38,7 +38,7 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> list[Route]:
 async def gateway(routes: list[Route], database: TestDatabase, nats_server: Server, company: Company) -> AsyncIterator[Composed]:
     """The gateway alone: no owner is there to refuse anything for it."""
     await provision(nats_server.url, ack_wait=1)
-    async with compose(database, nats_server.url, [(Service.GATEWAY, app.make_app)]) as running:
+    async with compose(database, nats_server.url, [(Service.GATEWAY, app.make_app)], command_patience=0) as running:
         yield running
 
 

@@ -45,7 +45,7 @@ class Ground:
         self.pool = pool
         self.nc = nc
         self.js: JetStreamContext = nc.jetstream()
-        self.commands = Commands(nc, settings.command_timeout)
+        self.commands = Commands(nc, settings.command_timeout, settings.command_patience)
         self.holder = uuid4()
         self.door = door
         self._broker = make_broker(nc, drain=settings.drain)

@@ -69,10 +69,6 @@ class Settings(BaseSettings):
     model_first_token: float = Field(180, gt=0, description="How long the model may take to begin while its endpoint shows life.")
     model_calls_per_turn: int = Field(24, ge=1, description="Budget of model calls in one turn.")
     turn_seconds: float = Field(300, gt=0, description="Budget of active time of one turn; waiting for a person is not counted.")
-    thread_messages: int = Field(
-        10_000, ge=4, description="How many messages of one conversation are kept; past that its oldest exchanges go, whole."
-    )
-    thread_bytes: int = Field(64 << 20, ge=1024, description="And how many bytes, as Postgres keeps them, results of tools included.")
     tools: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_read_names)] = Field(
         (), description="Python modules with tools of this deployment's own, separated by commas; see docs/own-tools.md."
     )
@@ -84,6 +80,12 @@ class Settings(BaseSettings):
     prompt_exchanges: int = Field(50, ge=1, description="How many of a conversation's latest exchanges are sent to the model.")
     time_zone: TimeZone = Field(
         "UTC", description="Where people are, as an IANA name, unless they or their workspace say otherwise."
+    )
+    thread_messages: int = Field(
+        10_000, ge=4, description="How many messages of one conversation are kept; past that its oldest exchanges go, whole."
+    )
+    thread_bytes: int = Field(
+        64 << 20, ge=1024, description="And how many bytes, as Postgres keeps them, results of tools included."
     )
     tool_seconds: float = Field(60, gt=0, description="How long one call of a tool may take.")
     tool_result_bytes: int = Field(65_536, ge=1024, description="How much of one tool's result is kept and given to the model.")
@@ -106,6 +108,7 @@ class Settings(BaseSettings):
     stuck_after: float = Field(5, gt=0, description="How long such a row may rest before the sweep wakes it.")
     expiry_every: float = Field(2, gt=0, description="How often expiry sweeps.")
     command_timeout: float = Field(5, gt=0, description="How long a door waits for the owner's reply.")
+    command_patience: float = Field(2, ge=0, description="How long a command waits for an owner that is not there (yet).")
     drain: float = Field(10, gt=0, description="How long a service told to stop may finish what it is doing.")
 
     heartbeat: float = Field(15, gt=0, description="Seconds between comments on an idle SSE stream.")
