@@ -20,9 +20,9 @@ from askbus.tools.catalogue import CATALOGUE
 from askbus_agent_loop.prompt import SYSTEM, definitions
 
 MODEL = "scripted"
-TOOLS: Any = request_body(
-    ModelRequest(system="", messages=(), tools=definitions(CATALOGUE)), ModelConfig(model=MODEL), maker=""
-)["tools"]
+TOOLS: Any = request_body(ModelRequest(system="", messages=(), tools=definitions(CATALOGUE)), ModelConfig(model=MODEL), maker="")[
+    "tools"
+]
 """The tools and the system text are ours, so that the model gets the same request."""
 
 
