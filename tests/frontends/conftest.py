@@ -22,6 +22,7 @@ from askbus_tool_runner.app import make_app as make_tool_runner
 
 SERVICES = [
     (Service.GATEWAY, make_gateway),
+    (Service.GATEWAY, make_gateway),
     (Service.AGENT_LOOP, make_agent_loop),
     (Service.TOOL_RUNNER, make_tool_runner),
     (Service.ACTION_APPLIER, make_action_applier),

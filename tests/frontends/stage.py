@@ -64,8 +64,8 @@ class Stage:
     def headers(self, who: Person) -> dict[str, str]:
         return {"cookie": f"askbus_session={who.cookie}"}
 
-    def url(self, door: str, *more: str) -> str:
-        return "/".join([f"{self.running.http}/v1/projects/{self.company.north}", door, *more])
+    def url(self, door: str, *more: str, gateway: int = 0) -> str:
+        return "/".join([f"{self.running.url(gateway)}/v1/projects/{self.company.north}", door, *more])
 
     @property
     def release(self) -> dict[str, JsonValue]:

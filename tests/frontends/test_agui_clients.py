@@ -26,9 +26,10 @@ class Thread:
         self.agent = a_name("agent")
         self.id = thread or a_name("thread")
 
-    async def open(self, **more: Any) -> "Thread":
+    async def open(self, *, gateway: int = 0, **more: Any) -> "Thread":
         headers = self.stage.headers(self.stage.company[self.who])
-        await self.client("open", agent=self.agent, url=self.stage.url("ag-ui"), headers=headers, thread=self.id, **more)
+        url = self.stage.url("ag-ui", gateway=gateway)
+        await self.client("open", agent=self.agent, url=url, headers=headers, thread=self.id, **more)
         return self
 
     async def run(self, text: str | None = None, **more: Any) -> Any:
@@ -162,7 +163,7 @@ async def test_a_stopped_run_ends_as_the_client_understands_it(client: Player, s
 
 
 async def test_a_second_tab_joins_a_run_and_sees_its_end(client: Player, stage: Stage) -> None:
-    """What was said before in one snapshot, then what is said now."""
+    """What was said before in one snapshot, then what is said now; from another gateway, since none of it is one gateway's."""
     first, text = await Thread(client, stage).open(), a_name("slowly")
     message = {"id": a_name("message"), "role": "user", "content": text}
     async with stage.client() as mia:
@@ -171,7 +172,7 @@ async def test_a_second_tab_joins_a_run_and_sees_its_end(client: Player, stage: 
             async for line in response.aiter_lines():
                 if "TEXT_MESSAGE_CONTENT" in line:
                     break
-            second = await Thread(client, stage, thread=first.id).open()
+            second = await Thread(client, stage, thread=first.id).open(gateway=1)
             joined = await second.run(then=stage.release)
     assert kinds(joined)[:2] == ["RUN_STARTED", "MESSAGES_SNAPSHOT"]
     assert joined["messages"][0] == message

@@ -25,9 +25,10 @@ class Chat:
         self.name = a_name("front end")
         self.id = chat or a_name("chat")
 
-    async def open(self, **more: Any) -> "Chat":
+    async def open(self, *, gateway: int = 0, **more: Any) -> "Chat":
         headers = self.stage.headers(self.stage.company[self.who])
-        await self.client("open", chat=self.name, id=self.id, url=self.stage.url("chat"), headers=headers, **more)
+        url = self.stage.url("chat", gateway=gateway)
+        await self.client("open", chat=self.name, id=self.id, url=url, headers=headers, **more)
         return self
 
     async def send(self, text: str, **more: Any) -> Any:
@@ -126,7 +127,7 @@ async def test_a_stopped_answer_keeps_what_was_said(client: Player, stage: Stage
 
 
 async def test_an_answer_is_resumed_from_its_beginning_after_a_reload(client: Player, stage: Stage) -> None:
-    """A page that was closed comes back while the answer is being given; when none is, there is nothing to resume."""
+    """A page that was closed comes back, to another gateway, while the answer is being given; when none is, there is nothing to resume."""
     closed = await Chat(client, stage).open()
     message = {"id": a_name("message"), "role": "user", "parts": [{"type": "text", "text": "slowly"}]}
     async with stage.client() as mia:
@@ -135,7 +136,7 @@ async def test_an_answer_is_resumed_from_its_beginning_after_a_reload(client: Pl
             async for line in response.aiter_lines():
                 if "text-delta" in line:
                     break
-        reloaded = await Chat(client, stage, chat=closed.id).open(messages=[message])
+        reloaded = await Chat(client, stage, chat=closed.id).open(gateway=1, messages=[message])
         seen = await client("resume", chat=reloaded.name, then=stage.release)
     assert text(seen) == "One two three four."
     assert kinds(seen)[0] == "start"
