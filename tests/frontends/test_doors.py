@@ -98,6 +98,9 @@ async def test_context_reaches_the_turn_as_quoted_texts_and_instructions_only_of
             )
             assert row is not None
             assert row["instructions"] == instructions
+            asked = str((await stage.model.requests())[-1])
+            assert all(text in asked for text in ("The open order", "number 7", "likes blue"))
+            assert ("Speak of orders." in asked) == (given is not None)
             assert {each["label"]: each["text"] for each in row["context"]} == {
                 "The open order": "number 7",
                 "Memory": "likes blue",
