@@ -1,5 +1,7 @@
 """Filters as SQL. Every value is bound; a record without a value is different from each value, and never unknown."""
 
+from collections.abc import Callable
+
 from sqlalchemy import ColumnElement, Text, and_, cast, exists, literal, or_, select
 
 from askbus.errors import InvalidInput
@@ -14,14 +16,23 @@ UNCOMPARABLE = frozenset({Kind.JSON, Kind.ARRAY, Kind.BINARY})
 
 def condition(source: Source, wanted: Filter) -> ColumnElement[bool]:
     """`wanted` over `source`. Raises NotFound or PermissionDenied for names, InvalidInput for values, each naming the field."""
+
+    def one(leaf: Filter) -> ColumnElement[bool]:
+        hops, column = walk(source.schema, source.collection, leaf.field)
+        return _along(source, hops, column, leaf)
+
+    return combined(wanted, one)
+
+
+def combined(wanted: Filter, one: Callable[[Filter], ColumnElement[bool]]) -> ColumnElement[bool]:
+    """`wanted`, with each single condition made by `one`."""
     if wanted.and_:
-        return and_(*(condition(source, part) for part in wanted.and_))
+        return and_(*(combined(part, one) for part in wanted.and_))
     if wanted.or_:
-        return or_(*(condition(source, part) for part in wanted.or_))
+        return or_(*(combined(part, one) for part in wanted.or_))
     if wanted.not_ is not None:
-        return condition(source, wanted.not_).is_not(True)
-    hops, column = walk(source.schema, source.collection, wanted.field)
-    return _along(source, hops, column, wanted)
+        return combined(wanted.not_, one).is_not(True)
+    return one(wanted)
 
 
 def _along(source: Source, hops: list[Relation], column: Column, wanted: Filter) -> ColumnElement[bool]:
@@ -29,7 +40,7 @@ def _along(source: Source, hops: list[Relation], column: Column, wanted: Filter)
     many = next((place for place, hop in enumerate(hops) if hop.many), None)
     if many is None:
         place = source.join(hops)
-        return _compare(Field(column, place.c[column.name], nullable=True), wanted)
+        return compare(Field(column, place.c[column.name], nullable=True), wanted)
     parent, hop = source.join(hops[:many]), hops[many]
     child = source.beside(hop)
     inner = _along(child, hops[many + 1 :], column, wanted)
@@ -37,7 +48,8 @@ def _along(source: Source, hops: list[Relation], column: Column, wanted: Filter)
     return exists(select(literal(1)).select_from(child.clause()).where(linked, inner).correlate(parent))
 
 
-def _compare(field: Field, wanted: Filter) -> ColumnElement[bool]:
+def compare(field: Field, wanted: Filter) -> ColumnElement[bool]:
+    """One condition on one field. Raises InvalidInput for a value or an operator that does not fit."""
     column, expression = field.column, field.expression
     if wanted.op is Operator.IS_NULL:
         if not isinstance(wanted.value, bool | None):

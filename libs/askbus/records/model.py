@@ -3,7 +3,9 @@
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+
+from askbus.access.zones import known_zone
 
 MOST_CONDITIONS = 100
 DEEPEST_FILTER = 8
@@ -57,6 +59,19 @@ class AggregateOp(StrEnum):
     AVG = "avg"
     MIN = "min"
     MAX = "max"
+    MEDIAN = "median"
+    PERCENT_OF_TOTAL = "percent_of_total"
+
+
+class Unit(StrEnum):
+    """A stretch of time. A week begins on Monday (ISO 8601)."""
+
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
 
 
 class Direction(StrEnum):
@@ -108,8 +123,23 @@ class Order(Request):
     direction: Direction = Direction.ASC
 
 
+class Group(Request):
+    """Records that share a value, or with `unit` a stretch of time."""
+
+    field: str
+    unit: Unit | None = None
+    as_: str = Field(default="", alias="as", max_length=60, description="field, or field_unit, unless given.")
+
+    @property
+    def name(self) -> str:
+        return self.as_ or (f"{self.field}_{self.unit.value}" if self.unit else self.field)
+
+
+NEED_NO_FIELD = frozenset({AggregateOp.COUNT, AggregateOp.PERCENT_OF_TOTAL})
+
+
 class Aggregate(Request):
-    """One figure computed by the database. `count` without a field counts records."""
+    """One figure computed by the database. `count` and `percent_of_total` without a field count records."""
 
     op: AggregateOp
     field: str = ""
@@ -117,7 +147,7 @@ class Aggregate(Request):
 
     @model_validator(mode="after")
     def _has_field(self) -> Self:
-        if not self.field and self.op is not AggregateOp.COUNT:
+        if not self.field and self.op not in NEED_NO_FIELD:
             raise ValueError(f"{self.op.value} needs a field")
         return self
 
@@ -127,10 +157,18 @@ class Aggregate(Request):
 
 
 class Selection(Request):
-    """The records that aggregates are computed over: the first `limit` in this order, after `where`."""
+    """The records that aggregates are computed over: the first `limit` in this order, after `where`; of each `per`, if given."""
 
     order_by: tuple[Order, ...] = Field(min_length=1, max_length=10)
     limit: int = Field(ge=1, le=10_000)
+    per: tuple[str, ...] = Field(default=(), max_length=5)
+
+
+class Top(Request):
+    """Only the first rows of each: the three largest orders `per` customer. Exactly so many, ties broken by the key."""
+
+    per: tuple[str, ...] = Field(min_length=1, max_length=5, description="Fields; for figures, some of the groups.")
+    limit: int = Field(ge=1, le=100)
 
 
 def _as_list(value: object) -> object:
@@ -138,38 +176,67 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, dict | BaseModel) else value
 
 
+def _as_groups(value: object) -> object:
+    """Names of fields stand for groups."""
+    listed = _as_list(value)
+    if isinstance(listed, list | tuple):
+        return [{"field": one} if isinstance(one, str) else one for one in listed]
+    return listed
+
+
+def _zone(name: str) -> str:
+    return known_zone(name) if name else name
+
+
+Filters = Annotated[tuple[Filter, ...], BeforeValidator(_as_list)]
+
+
 class QueryPlan(Request):
     """A read of one collection. With `aggregates` or `group_by` the rows are figures, else records."""
 
     collection: str
     fields: tuple[str, ...] = Field(default=(), max_length=60, description="Fields to return; all own fields unless given.")
-    where: Annotated[tuple[Filter, ...], BeforeValidator(_as_list)] = Field(default=(), description="All of these must hold.")
+    where: Filters = Field(default=(), description="All of these must hold.")
     order_by: Annotated[tuple[Order, ...], BeforeValidator(_as_list)] = Field(
         default=(),
         max_length=10,
-        description="The primary key unless given. For figures: group_by fields or names of aggregates.",
+        description="The primary key unless given. For figures: groups or aggregates by name.",
     )
     limit: int = Field(default=50, ge=1, le=500)
     offset: int = Field(default=0, ge=0, le=1_000_000, description="Rows to skip: next_offset of the previous page.")
-    group_by: tuple[str, ...] = Field(default=(), max_length=10)
+    cursor: str = Field(default="", max_length=4000, description="Instead of offset: next_cursor of the previous page.")
+    group_by: Annotated[tuple[Group, ...], BeforeValidator(_as_groups)] = Field(default=(), max_length=10)
+    zone: Annotated[str, AfterValidator(_zone)] = Field(
+        default="", description="IANA zone in which units begin; the person's own unless given."
+    )
     aggregates: Annotated[tuple[Aggregate, ...], BeforeValidator(_as_list)] = Field(default=(), max_length=20)
+    having: Filters = Field(default=(), description="Like where, on groups and aggregates by name.")
     over: Selection | None = Field(
         default=None,
         description="Compute the aggregates over the first records in an order: the combined value of the top three.",
     )
+    top: Top | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.figures and self.fields:
             raise ValueError("fields are for records; with aggregates or group_by name the columns there")
         if self.over is not None and not self.aggregates:
-            raise ValueError("over needs aggregates; to list the first records use order_by and limit")
-        names = [*self.group_by, *(aggregate.name for aggregate in self.aggregates)]
+            raise ValueError("over needs aggregates; to list the first records use order_by and limit, or top")
+        if self.having and not self.figures:
+            raise ValueError("having is for figures; filter records with where")
+        if self.cursor and (self.offset or self.figures or self.top):
+            raise ValueError("cursor is for pages of records, without offset or top")
+        names = [*(group.name for group in self.group_by), *(aggregate.name for aggregate in self.aggregates)]
         if twice := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"two columns would be called {min(twice)}; name one with `as`")
-        sizes = [part.size() for part in self.where]
-        if sum(count for count, _ in sizes) > MOST_CONDITIONS or max((depth for _, depth in sizes), default=0) > DEEPEST_FILTER:
-            raise ValueError(f"at most {MOST_CONDITIONS} conditions, nested at most {DEEPEST_FILTER} deep")
+        for filters in (self.where, self.having):
+            sizes = [part.size() for part in filters]
+            if (
+                sum(count for count, _ in sizes) > MOST_CONDITIONS
+                or max((depth for _, depth in sizes), default=0) > DEEPEST_FILTER
+            ):
+                raise ValueError(f"at most {MOST_CONDITIONS} conditions, nested at most {DEEPEST_FILTER} deep")
         return self
 
     @property
@@ -187,7 +254,7 @@ class ResultColumn(BaseModel):
     name: str
     kind: Kind
     type: str
-    """The type as Postgres names it; for a figure, that of its field."""
+    """The type as Postgres names it; for a figure, that of its field. A stretch of time says its unit and zone, a share `percent`."""
 
 
 class Rows(BaseModel):
@@ -206,3 +273,5 @@ class Rows(BaseModel):
     cut: tuple[str, ...] = ()
     """What is not here and how to get it, a sentence each."""
     next_offset: int | None = None
+    next_cursor: str | None = None
+    """Where the next page of records begins, whatever is inserted or deleted before it meanwhile."""

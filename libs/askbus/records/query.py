@@ -1,28 +1,39 @@
 """Typed reads of records: one plan in, exact values and their display text out, never silently cut."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
 
 from pydantic import JsonValue
 from sqlalchemy.exc import DBAPIError
 
 from askbus.access.model import Principal, Scope
-from askbus.records.compile import Compiled, Output, compile_plan
+from askbus.records import cursor
+from askbus.records.compile import Compiled, compile_plan
 from askbus.records.display import PLAIN, Presentation, display
 from askbus.records.engine import Records
 from askbus.records.failures import read_failure
 from askbus.records.model import Kind, QueryPlan, Rows
+from askbus.records.outputs import Output
 from askbus.records.schema import Schema
 from askbus.records.source import LONGEST_CELL
-from askbus.records.values import from_text
 
 MOST_BYTES = 256 * 1024
 """How much text one result may hold, values and display together."""
+MARK = 200
+"""Bytes kept free for the sentence that says what was left out."""
 
 LONG = frozenset({Kind.TEXT, Kind.JSON, Kind.ARRAY, Kind.OTHER})
 
+Texts = tuple[str | None, ...]
 
-async def query(records: Records, principal: Principal, plan: QueryPlan, presentation: Presentation = PLAIN) -> Rows:
-    """The rows that `plan` asks for, read in one read-only snapshot as `principal`.
+
+async def query(
+    records: Records, principal: Principal, plan: QueryPlan, presentation: Presentation = PLAIN, *, most_bytes: int | None = None
+) -> Rows:
+    """The rows that `plan` asks for, read in one read-only snapshot as `principal`; with `most_bytes`, as many as fit into so much
+    JSON, and at least one.
 
     Raises PermissionDenied and NotFound (with the nearest permitted names), InvalidInput, TimedOut, Unavailable.
     """
@@ -31,13 +42,15 @@ async def query(records: Records, principal: Principal, plan: QueryPlan, present
     async def run(schema: Schema) -> Rows:
         compiled = compile_plan(plan, schema, presentation)
         async with records.reading(principal) as connection:
-            found = [tuple(row) for row in (await connection.execute(compiled.rows)).all()]
+            found: list[Texts] = [tuple(row) for row in (await connection.execute(compiled.rows)).all()]
             shown = _shown(found[: plan.limit], compiled.outputs, presentation)
-            if len(found) > plan.limit or (plan.offset and not found):
+            if len(found) > plan.limit or plan.cursor or (plan.offset and not found):
                 total = int(await connection.scalar(compiled.total()) or 0)
             else:
                 total = plan.offset + len(found)
-        return _rows(plan, compiled, shown, total)
+        page = _Page(plan, compiled, found, total)
+        rows = page.rows(shown, len(shown.rows))
+        return rows if most_bytes is None else _fitted(rows, page, shown, most_bytes)
 
     try:
         return await records.with_schema(run)
@@ -45,20 +58,20 @@ async def query(records: Records, principal: Principal, plan: QueryPlan, present
         raise read_failure(error) from error
 
 
+@dataclass
 class _Shown:
-    """Rows that fit the size cap, and where long values were cut."""
+    """Rows that fit the size cap, and in which of them which columns had long values cut."""
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[JsonValue, ...]] = []
-        self.display: list[tuple[str, ...]] = []
-        self.long: dict[str, int] = {}
+    rows: list[tuple[JsonValue, ...]] = field(default_factory=list)
+    display: list[tuple[str, ...]] = field(default_factory=list)
+    long: dict[str, list[int]] = field(default_factory=dict)
 
 
-def _shown(found: Sequence[tuple[str | None, ...]], outputs: Sequence[Output], presentation: Presentation) -> _Shown:
+def _shown(found: Sequence[Texts], outputs: Sequence[Output], presentation: Presentation) -> _Shown:
     made, size = _Shown(), 0
     for row in found:
-        cells = [_cell(text, output, made) for text, output in zip(row, outputs, strict=True)]
-        texts = tuple(display(text, output.style, presentation) for text, output in zip(row, outputs, strict=True))
+        cells = [_cell(text, output, made) for text, output in zip(row, outputs, strict=False)]
+        texts = tuple(display(text, output.style, presentation) for text, output in zip(row, outputs, strict=False))
         size += sum(len(text or "") for text in row) + sum(map(len, texts))
         if size > MOST_BYTES and made.rows:
             return made
@@ -69,26 +82,70 @@ def _shown(found: Sequence[tuple[str | None, ...]], outputs: Sequence[Output], p
 
 def _cell(text: str | None, output: Output, made: _Shown) -> JsonValue:
     if text is not None and len(text) > LONGEST_CELL and output.column.kind in LONG:
-        made.long[output.column.name] = made.long.get(output.column.name, 0) + 1
+        made.long.setdefault(output.column.name, []).append(len(made.rows))
         return text[:LONGEST_CELL]
-    return from_text(text, output.column.kind)
+    return output.value(text)
 
 
-def _rows(plan: QueryPlan, compiled: Compiled, shown: _Shown, total: int) -> Rows:
-    through = plan.offset + len(shown.rows)
-    cut = []
-    if through < total:
-        why = "more would be too large" if len(shown.rows) < min(plan.limit, total - plan.offset) else "the limit"
-        cut.append(f"{len(shown.rows)} of {total} rows are here ({why}); go on with offset {through}.")
-    cut += [f"Rows before offset {plan.offset} are not here."] if plan.offset else []
-    cut += [f"{name} was cut after {LONGEST_CELL} characters in {count} of the rows." for name, count in shown.long.items()]
-    return Rows(
-        collection=plan.collection,
-        columns=tuple(output.column for output in compiled.outputs),
-        rows=tuple(shown.rows),
-        display=tuple(shown.display),
-        total=total,
-        truncated=bool(cut),
-        cut=tuple(cut),
-        next_offset=through if through < total else None,
-    )
+@dataclass(frozen=True)
+class _Page:
+    """What was found of a plan: up to one row more than its limit, out of `total`."""
+
+    plan: QueryPlan
+    compiled: Compiled
+    found: Sequence[Texts]
+    total: int
+
+    def rows(self, shown: _Shown, kept: int) -> Rows:
+        """The first `kept` rows, with a word for everything that is not among them."""
+        plan, more = self.plan, kept < len(self.found)
+        following = self._cursor(kept) if more and kept else None
+        cut = [self._left_out(kept, following)] if more or (not plan.cursor and plan.offset + kept < self.total) else []
+        cut += [f"Rows before offset {plan.offset} are not here."] if plan.offset else []
+        cut += ["Rows before the cursor are not here."] if plan.cursor else []
+        for name, places in shown.long.items():
+            if among := sum(1 for place in places if place < kept):
+                cut.append(f"{name} was cut after {LONGEST_CELL} characters in {among} of the rows.")
+        through = plan.offset + kept
+        return Rows(
+            collection=plan.collection,
+            columns=tuple(output.column for output in self.compiled.outputs),
+            rows=tuple(shown.rows[:kept]),
+            display=tuple(shown.display[:kept]),
+            total=self.total,
+            truncated=bool(cut),
+            cut=tuple(cut),
+            next_offset=through if through < self.total and not plan.cursor else None,
+            next_cursor=following,
+        )
+
+    def _left_out(self, kept: int, following: str | None) -> str:
+        why = "more would be too large" if kept < min(self.plan.limit, len(self.found)) else "the limit"
+        there = f"offset {self.plan.offset + kept}"
+        if self.plan.cursor:
+            there = "next_cursor" if following else "an order by shorter values, where a cursor can name the place"
+        return f"{kept} of {self.total} rows are here ({why}); go on with {there}."
+
+    def _cursor(self, kept: int) -> str | None:
+        if not self.compiled.places:
+            return None
+        last = self.found[kept - 1]
+        return cursor.written(self.plan, self.compiled.order, [last[place] for place in self.compiled.places])
+
+
+def _fitted(rows: Rows, page: _Page, shown: _Shown, most_bytes: int) -> Rows:
+    """`rows` without the last ones where the result would be longer than `most_bytes` as JSON; one is always kept."""
+    whole = rows.model_dump(mode="json")
+    if _size(whole) <= most_bytes:
+        return rows
+    frame = _size({**whole, "rows": [], "display": []}) + MARK
+    pairs = zip(whole["rows"], whole["display"], strict=True)
+    sizes = accumulate(_size(list(pair)) for pair in pairs)
+    kept = max(1, sum(1 for size in sizes if frame + size <= most_bytes))
+    while kept > 1 and _size(page.rows(shown, kept).model_dump(mode="json")) > most_bytes:
+        kept -= 1  # The cursor is as long as the values that it holds.
+    return page.rows(shown, kept)
+
+
+def _size(value: JsonValue) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())

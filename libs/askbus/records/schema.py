@@ -87,6 +87,14 @@ class Column(BaseModel):
         return packed >> 16, ((packed & 0x7FF) ^ 1024) - 1024
 
 
+def computed_column(name: str, base: str, base_name: str, shown: str) -> Column:
+    """What a statement computes, as if it were a column: compared as `base` (Postgres's pg_type calls it `base_name`)."""
+    return Column(
+        name=name, type=shown, base=base, base_name=base_name, base_type="b", base_category="", modifier=-1, nullable=True,
+        has_default=False, identity="", generated=True, may_insert=False, may_update=False, comment="", labels=(),
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class ForeignKey:
     """`columns` of one table hold the `target_columns` of another. Also between tables that this role may not read."""

@@ -6,17 +6,19 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Numeric, TableClause, Text, and_, bindparam, cast, column, func, table
+from sqlalchemy import ColumnElement, FromClause, Numeric, TableClause, Text, and_, bindparam, cast, column, func, select, table
 from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import UserDefinedType
 
 from askbus.errors import InvalidInput
-from askbus.records.model import Kind
+from askbus.records.model import AggregateOp, Kind
 from askbus.records.schema import Collection, Column, Relation, Schema, refusal
 
 MOST_HOPS = 6
 LONGEST_CELL = 4000
 """Characters of one value that a read brings back."""
+APART = frozenset({AggregateOp.COUNT, AggregateOp.SUM, AggregateOp.MIN, AggregateOp.MAX})
+"""Figures that are the same figure over the figures of each record alone."""
 
 
 class PgType(UserDefinedType[str]):
@@ -74,6 +76,29 @@ class Source:
             found.name in r.columns and not r.many for r in collection.relations.values()
         )
         return Field(found, place.c[found.name], found.nullable or bool(hops), reference)
+
+    def measure(self, path: str, op: AggregateOp) -> tuple[Field, bool]:
+        """What an aggregate is computed over, and whether it stands for what each record has many of, computed apart for each.
+
+        Raises as `field` does; InvalidInput too where the same value would be reached from several records.
+        """
+        hops, found = walk(self.schema, self.collection, path)
+        if not any(hop.many for hop in hops):
+            return self.field(path), False
+        to_one = [place for place, hop in enumerate(hops) if not hop.many]
+        if op not in APART or any(hop.many for hop in hops[to_one[0] if to_one else len(hops) :]):
+            many = next(hop for hop in hops if hop.many)
+            raise InvalidInput(
+                f"{path}: {op.value} through {many.name} would count a record more than once. Query {many.target} instead.",
+                {"field": path, "operator": op.value},
+            )
+        child = self.beside(hops[0])
+        place = child.join(hops[1:])
+        value = as_number(Field(found, place.c[found.name], nullable=True))
+        exact = cast(value, Numeric()) if found.kind is Kind.FLOAT and op is AggregateOp.SUM else value
+        linked = matches(child.root, hops[0].target_columns, self.root, hops[0].columns)
+        each = select(getattr(func, op.value)(exact)).select_from(child.clause()).where(linked).correlate(self.root)
+        return Field(found, each.scalar_subquery(), nullable=True), True
 
     def join(self, hops: Sequence[Relation]) -> FromClause:
         """The alias at the end of to-one `hops`, joined once however many fields need it."""

@@ -33,11 +33,12 @@ QUERY_RECORDS = ToolSpec(
     name="query_records",
     description=(
         "Reads records of one collection, or figures computed over them by the database. Fields may go through references "
-        "(customer.name). To add up, average, count or compare, use aggregates, with group_by for one figure per group; "
-        "for figures over only the first records in an order (the combined value of the top three) use over. rows hold "
-        "exact values, display the same cells ready to be shown; decimals are strings. total counts everything that "
-        "matches, also when only some rows are here; cut says what is missing and how to get it. It cannot compute what "
-        "no aggregate offers, and it changes nothing."
+        "(customer.name). To add up, average, count or compare, use aggregates, with group_by for one figure per group, also "
+        "per day, month or other unit of time, and having to keep only some groups; for figures over only the first records in "
+        "an order (the combined value of the top three) use over, for the first rows of each group top. A sum, count, min or "
+        "max may go through a reference to many (lines.qty). rows hold exact values, display the same cells ready to be shown; "
+        "decimals are strings. total counts everything that matches, also when only some rows are here; cut says what is "
+        "missing and how to get it. It cannot compute what no aggregate offers, and it changes nothing."
     ),
     input=QueryPlan,
     output=Rows,
