@@ -71,6 +71,7 @@ SCRIPT: list[JsonValue] = [
         "steps": [{"tool_calls": [{"name": "leak_margins", "arguments": {"of": "Ada"}}]}, {"text": "That did not work."}],
     },
     {"when": "hello", "steps": [{"text": "Hello to you. How are things?", "chunks": 6}]},
+    {"when": "a bad day", "steps": [{"text": "Now it works.", "error_status": 400, "times": 1}]},
     {"when": "broken", "steps": [{"error_status": 400, "error_message": "secret provider words"}]},
     {"when": "", "steps": [{"text": "You said: {{said}}"}]},
 ]

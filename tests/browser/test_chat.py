@@ -145,3 +145,17 @@ async def test_writing_on_takes_the_place_of_an_open_question(visit: Visits) -> 
     await expect(page.get_by_text("You said: never mind")).to_be_visible()
     await expect(page.get_by_role("article")).to_contain_text("You wrote on instead of answering.")
     await expect(page.get_by_text("Your next message took its place.")).to_be_visible()
+
+
+@pytest.mark.requirement("C10", "W2")
+async def test_what_failed_is_answered_once_more_by_a_button(visit: Visits) -> None:
+    """The message stands once, the failure stays above the answer, also after a reload."""
+    page = await visit("mia")
+    await say(page, "You have a bad day")
+    await page.get_by_role("button", name="Try again").click()
+    for _ in range(2):
+        await expect(page.get_by_text("Now it works.")).to_be_visible()
+        await expect(page.locator(".mine:visible")).to_have_count(1)
+        await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+        await expect(page.get_by_text("An admin should check its settings")).to_be_visible()
+        await page.reload()

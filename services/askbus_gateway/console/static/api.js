@@ -97,6 +97,7 @@ export const api = {
   startTurn: (threadId, text, messageId, attachments = []) =>
     send('POST', `/v1/threads/${threadId}/turns`, { text, client_message_id: messageId, attachments }),
   turn: (id) => send('GET', `/v1/turns/${id}`),
+  retryTurn: (id) => send('POST', `/v1/turns/${id}/retry`, {}),
   cancelTurn: (id) => send('POST', `/v1/turns/${id}/cancel`, {}),
 
   upload: (projectId, file, name) => send('POST', `/v1/attachments${query({ project_id: projectId, name })}`, file),

@@ -100,7 +100,7 @@ export class Conversation {
 
   /** Sends a message: it is on the page at once, and on the server exactly once however often it has to be tried. */
   send(text, files = []) {
-    const view = new TurnView(this.#context, text, files);
+    const view = new TurnView(this.#context, text, files, (turnId) => this.#retry(turnId));
     const messageId = newId();
     this.#list.append(view.element);
     this.#following = true;
@@ -137,6 +137,18 @@ export class Conversation {
       await api.cancelTurn(view.id);
     } catch (error) {
       if (error.code !== 'conflict') this.#problem.say(error);
+    }
+  }
+
+  /** Has a turn's message answered once more, and says whether that is on its way. */
+  async #retry(turnId) {
+    try {
+      this.#show((await api.retryTurn(turnId)).id, [], true, null);
+      this.#follow();
+      return true;
+    } catch (error) {
+      this.#problem.say(error);
+      return false;
     }
   }
 
@@ -191,6 +203,8 @@ export class Conversation {
     await this.#sent;
     const groups = byTurn(thread.messages);
     const open = new Set(thread.open_turns);
+    const silent = [...open, ...this.#views().map((view) => view.id)].filter((id) => id && !groups.has(id));
+    for (const id of silent) groups.set(id, []);
     const ended = await Promise.all([...groups].map(([id, messages]) => this.#ending(id, messages, open.has(id))));
     this.#problem.say(null);
     if (!this.#turns.size) fill(this.#list);
@@ -199,7 +213,7 @@ export class Conversation {
     this.#dropped.hidden = !thread.dropped_turns;
     this.#dropped.textContent = `${count(thread.dropped_turns, 'earlier exchange')} not kept any more.`;
     if (thread.dropped_turns && !this.#dropped.isConnected) this.#list.prepend(this.#dropped);
-    [...groups].forEach(([id, messages], at) => this.#show(id, messages, open.has(id), ended[at]));
+    [...groups].forEach(([id, messages], at) => this.#show(id, messages, open.has(id), ended[at], groups));
     this.#follow();
     this.#toEnd();
   }
@@ -214,14 +228,15 @@ export class Conversation {
   /** How a turn ended, where its messages do not say so themselves. */
   #ending(id, messages, open) {
     const last = messages.at(-1);
-    const plain = last.role === 'assistant' && !last.calls.length && last.cut !== 'stopped' && last.cut !== 'failed';
+    const plain = last?.role === 'assistant' && !last.calls.length && last.cut !== 'stopped' && last.cut !== 'failed';
     return open || plain || this.#turns.get(id)?.settled ? null : api.turn(id);
   }
 
-  #show(id, messages, open, turn) {
+  #show(id, messages, open, turn, groups) {
     let view = this.#turns.get(id);
     if (!view) {
-      view = new TurnView(this.#context, messages[0].text, messages[0].attachments);
+      const said = messages.find((message) => message.role === 'user');
+      view = new TurnView(this.#context, said?.text ?? null, said?.attachments, (turnId) => this.#retry(turnId));
       view.id = id;
       this.#turns.set(id, view);
       this.#list.append(view.element);
@@ -229,7 +244,7 @@ export class Conversation {
     if (view.settled) return;
     if (open) {
       if (this.#followed !== id) view.stored(messages, messages.length > 1 ? 'running' : view.state);
-    } else view.settle(messages, turn);
+    } else view.settle(messages, turn, groups.has(turn?.replaced_by));
   }
 
   /** Follows the first turn that is not over; the others wait for it. */

@@ -36,7 +36,8 @@ class Segment {
   }
 }
 
-/** `context` is `{me, feed, people}`. The id is known once the message was taken. */
+/** `context` is `{me, feed, people}`. The id is known once the message was taken. `text` is null where the turn answers an earlier message
+    once more; `onRetry` has that done, given a turn's id. */
 export class TurnView {
   element = el('section', { class: 'turn' });
   id = null;
@@ -44,6 +45,7 @@ export class TurnView {
   /** Whether the stored outcome is shown, so that nothing more is to come. */
   settled = false;
   #context;
+  #onRetry;
   #segments = new Map();
   #cards = new Map();
   #dirty = new Set();
@@ -52,8 +54,10 @@ export class TurnView {
   #foot = el('div', { class: 'turn-foot' });
   #activity = '';
 
-  constructor(context, text, files = []) {
+  constructor(context, text, files = [], onRetry = null) {
     this.#context = context;
+    this.#onRetry = onRetry;
+    this.#mine.hidden = text === null;
     fill(this.#mine, el('span', { class: 'unseen' }, 'You said'), files.length > 0 && shownFiles(files), el('p', {}, text));
     fill(this.element, this.#mine, this.#theirs, this.#foot);
   }
@@ -157,20 +161,21 @@ export class TurnView {
   }
 
   /** The end: what is stored takes the place of what was streamed. `turn` is null where its messages say it all. */
-  settle(messages, turn) {
+  settle(messages, turn, replaced) {
     this.stored(messages, turn?.state ?? 'completed');
     this.settled = true;
     const calls = messages.flatMap((message) => message.calls);
     const last = messages.at(-1);
-    const cut = turn?.cancel_reason === 'superseded' ? null : CUTS[last.cut];
+    const cut = turn?.cancel_reason === 'superseded' ? null : CUTS[last?.cut];
     fill(
       this.#foot,
       this.#ending(turn, cut),
+      this.#again(turn, replaced || messages.some((message) => message.replaced)),
       el(
         'div',
         { class: 'meta' },
         calls.length > 0 && workDone(calls),
-        last.model && el('span', { class: 'quiet' }, last.model),
+        last?.model && el('span', { class: 'quiet' }, last.model),
       ),
     );
     if (this.#activity) announce(turn?.error?.message ?? 'The answer is complete.');
@@ -184,6 +189,22 @@ export class TurnView {
       return el('p', { class: 'quiet' }, words[turn.cancel_reason] ?? 'Stopped.');
     }
     return cut && el('p', { class: 'quiet' }, cut);
+  }
+
+  /** What failed or was stopped may be answered once more, unless it was. */
+  #again(turn, replaced) {
+    if (replaced) return el('p', { class: 'quiet' }, 'Answered once more below.');
+    if (!this.#onRetry || !(turn?.error || turn?.cancel_reason === 'stopped')) return null;
+    const again = button('Try again', {
+      on: {
+        click: async () => {
+          again.disabled = true;
+          if (await this.#onRetry(turn.replaced_by ?? turn.id)) again.remove();
+          else again.disabled = false;
+        },
+      },
+    });
+    return again;
   }
 
   #segment(step) {
