@@ -94,6 +94,15 @@ def test_breakpoints_stand_where_the_stable_prefix_ends() -> None:
     assert marked == [1, 4]
 
 
+def test_breakpoint_stands_before_a_thought_that_ends_a_message() -> None:
+    """A thought may carry none."""
+    blocks: list[JsonValue] = [text("one"), THOUGHT]
+    said = AssistantMessage(text="one", provider_data=ProviderData(maker=ANTHROPIC, data={"blocks": blocks}))
+    body = body_of(UserMessage(text="1"), said, UserMessage(text="2"))
+    marked = ["cache_control" in block for block in listed(listed(body["messages"])[1]["content"])]
+    assert marked == [True, False]
+
+
 def test_prefix_of_a_longer_conversation_is_byte_for_byte_the_shorter_one() -> None:
     """Otherwise nothing is ever read from the cache."""
     history = (
