@@ -17,7 +17,7 @@ SCRIPT: list[JsonValue] = [
         ],
     },
     {"when": "look at this", "steps": [{"text": "A red square."}]},
-    {"when": "slowly", "steps": [{"text": "one two three four", "hold": "slow", "hold_after": 2}]},
+    {"when": "slowly", "steps": [{"text": "one two three four", "hold": "{{said}}", "hold_after": 2}]},
     {
         "when": "which colour",
         "steps": [

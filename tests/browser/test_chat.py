@@ -23,7 +23,7 @@ async def test_an_answer_streams_and_is_there_after_a_reload(visit: Visits, mode
     await expect(page.get_by_role("heading", name="count slowly")).to_be_visible()
     await expect(page.get_by_text("one two", exact=True)).to_be_visible()
     await expect(page.get_by_role("heading", name=re.compile("Good"))).to_have_count(0)
-    await model.release("slow")
+    await model.release("count slowly")
     await expect(page.get_by_text("one two three four", exact=True)).to_be_visible()
     await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
 
@@ -65,7 +65,7 @@ async def test_work_that_failed_says_so_and_shows_nothing_that_the_model_wrote(v
 async def test_stop_keeps_what_was_said_and_says_that_it_was_stopped(visit: Visits) -> None:
     """The text so far stays, also after a reload."""
     page = await visit("mia")
-    await say(page, "count slowly")
+    await say(page, "slowly, to be stopped")
     await expect(page.get_by_text("one two", exact=True)).to_be_visible()
     await page.get_by_role("button", name="Stop").click()
     for _ in range(2):
@@ -84,10 +84,10 @@ async def test_a_second_tab_watches_the_same_answer(visit: Visits, model: Script
     await expect(here.get_by_text("How are things?")).to_be_visible()
     there = await visit.page(context, "/" + here.url.split("/", 3)[3])
     await expect(there.get_by_text("How are things?")).to_be_visible()
-    await say(here, "count slowly")
+    await say(here, "slowly, in two tabs")
     for page in (here, there):
         await expect(page.get_by_text("one two", exact=True)).to_be_visible()
-    await model.release("slow")
+    await model.release("slowly, in two tabs")
     for page in (here, there):
         await expect(page.get_by_text("one two three four", exact=True)).to_be_visible()
         await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
@@ -97,12 +97,12 @@ async def test_a_second_tab_watches_the_same_answer(visit: Visits, model: Script
 async def test_messages_sent_meanwhile_wait_for_their_turn(visit: Visits, model: ScriptedModel) -> None:
     """Each is answered, in the order in which they were written."""
     page = await visit("mia")
-    await say(page, "count slowly")
+    await say(page, "slowly, before others")
     await expect(page.get_by_text("one two", exact=True)).to_be_visible()
     await say(page, "alpha")
     await say(page, "beta")
     await expect(page.get_by_text("Waiting for its turn")).to_have_count(2)
-    await model.release("slow")
+    await model.release("slowly, before others")
     await expect(page.get_by_text("You said: beta")).to_be_visible()
     said = await page.locator(".theirs").all_inner_texts()
     assert said == ["one two three four", "You said: alpha", "You said: beta"]

@@ -56,10 +56,10 @@ async def test_a_phone_needs_no_sideways_scrolling(visit: Visits, askbus: Compos
 async def test_nothing_jumps_while_an_answer_streams(visit: Visits, model: ScriptedModel) -> None:
     """From the first word to the stored answer the browser counts no shift of anything that was on the page already."""
     page = await visit("mia")
-    await say(page, "count slowly")
+    await say(page, "slowly, without a jump")
     await expect(page.get_by_text("one two", exact=True)).to_be_visible()
     await page.evaluate(WATCH_SHIFTS)
-    await model.release("slow")
+    await model.release("slowly, without a jump")
     await expect(page.get_by_text("one two three four", exact=True)).to_be_visible()
     await expect(page.get_by_text("scripted")).to_be_visible()
     await expect(page.get_by_role("button", name="Stop")).to_be_hidden()

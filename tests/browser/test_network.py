@@ -46,11 +46,11 @@ async def test_an_answer_goes_on_where_it_was_cut(visit: Visits, model: Scripted
     """The stream resumes after its last piece: no word is missing and none is there twice."""
     context = await visit.context("mia")
     page = await visit.page(context)
-    await page.get_by_label("Message").fill("count slowly")
+    await page.get_by_label("Message").fill("slowly, cut off")
     await page.keyboard.press("Enter")
     await expect(page.get_by_text("one two", exact=True)).to_be_visible()
     await context.set_offline(True)
-    await model.release("slow")
+    await model.release("slowly, cut off")
     await context.set_offline(False)
     await expect(page.get_by_text("one two three four", exact=True)).to_be_visible()
     await expect(page.get_by_role("button", name="Stop")).to_be_hidden()

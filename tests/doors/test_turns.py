@@ -23,7 +23,7 @@ from askbus_question_broker.app import make_app as make_broker
 
 SCRIPT: list[JsonValue] = [
     {"when": "hello", "steps": [{"text": "Hello to you. How are things?", "chunks": 6}]},
-    {"when": "slowly", "steps": [{"text": "one two three four", "chunks": 4, "hold": "slow", "hold_after": 2}]},
+    {"when": "slowly", "steps": [{"text": "one two three four", "chunks": 4, "hold": "{{said}}", "hold_after": 2}]},
     {"when": "broken", "steps": [{"error_status": 400, "error_message": "secret provider words"}]},
     {"when": "endless", "steps": [{"text": "word after word after word", "chunks": 5, "hang": 2}]},
     {"when": "cut off", "steps": [{"text": "half of it", "chunks": 3, "cut": 2}]},
@@ -96,14 +96,14 @@ async def test_a_message_is_answered_over_the_stream_that_sent_it(chat: Composed
 async def test_a_dropped_stream_resumes_at_the_next_event(chat: Composed, company: Company, model: ScriptedModel) -> None:
     """The client comes back to another gateway's worth of memory with its last id, and gets each delta once."""
     async with chat.client(company["mia"]) as mia:
-        turn_id = await send(mia, await thread(mia, company), "slowly")
+        turn_id = await send(mia, await thread(mia, company), "slowly, watched twice")
         first: list[Event] = []
         async with mia.stream("GET", f"/v1/turns/{turn_id}/events") as response:
             async for event in events(response):
                 first.append(event)
                 if text_of(first):
                     break
-        await model.release("slow")
+        await model.release("slowly, watched twice")
         async with mia.stream("GET", f"/v1/turns/{turn_id}/events", headers={"last-event-id": str(first[-1].id)}) as response:
             rest = [event async for event in events(response)]
         assert text_of(first) + text_of(rest) == "one two three four"
@@ -141,11 +141,10 @@ async def test_a_second_message_waits_for_the_first_by_default(chat: Composed, c
     """Turns of one thread never run at the same time, and keep their order."""
     async with chat.client(company["mia"]) as mia:
         thread_id = await thread(mia, company)
-        first = await send(mia, thread_id, "slowly")
-        await model.until("held")
+        first = await send(mia, thread_id, "slowly, before another")
         second = await send(mia, thread_id, "hello")
         assert (await mia.get(f"/v1/turns/{second}")).json()["state"] == "queued"
-        await model.release("slow")
+        await model.release("slowly, before another")
         assert (await finished(mia, second))["answer"].startswith("Hello")
         assert (await mia.get(f"/v1/turns/{first}")).json()["state"] == "completed"
         stored = (await mia.get(f"/v1/threads/{thread_id}")).json()

@@ -52,6 +52,6 @@ SCRIPT: list[JsonValue] = [
             {"text": "Here is the picture, as you wished.", "chunks": 2},
         ],
     },
-    {"when": "hold me", "steps": [{"text": "first second third", "chunks": 3, "hold": "watching", "hold_after": 1}]},
-    {"when": "hold on", "steps": [{"text": "first second third", "chunks": 3, "hold": "faults", "hold_after": 1}]},
+    {"when": "hold me", "steps": [{"text": "first second third", "chunks": 3, "hold": "{{said}}", "hold_after": 1}]},
+    {"when": "hold on", "steps": [{"text": "first second third", "chunks": 3, "hold": "{{said}}", "hold_after": 1}]},
 ]

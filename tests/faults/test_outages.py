@@ -50,7 +50,7 @@ async def test_a_stream_survives_the_death_of_nats(world: World) -> None:
         await world.model.until("held")
         await restart(world, "nats")
         await world.stack.wait_ready()
-        await world.model.release("faults")
+        await world.model.release("hold on")
         assert (await scenes.turn_once(mia, turn_id, "completed"))["answer"] == "first second third"
         async with mia.http.stream("GET", f"/v1/turns/{turn_id}/events") as response:
             text = "".join([chunk async for chunk in response.aiter_text()])
@@ -73,8 +73,7 @@ async def test_a_frozen_worker_loses_its_step_and_changes_nothing_when_it_wakes(
         assert taken is not None
         assert taken["holder"] != holder["holder"]
         assert taken["attempt"] > holder["attempt"]
-        await world.model.release("faults")
-        await world.model.release("faults")
+        await world.model.release("hold on")
         turn = await scenes.turn_once(mia, turn_id, "completed")
         world.service(frozen).thaw()
         await world.service(frozen).wait_ready()

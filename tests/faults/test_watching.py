@@ -64,11 +64,11 @@ async def test_a_gateways_death_costs_its_watchers_nothing(world: World) -> None
     """kill -9 in the middle of the model's answer: the client comes back and hears the rest, once."""
     await world.stack.wait_ready()
     async with asyncio.timeout(scenes.WITHIN), world.browser(world.company["mia"]) as mia:
-        watching, to_the_end = await watch(world, mia)
+        watching, to_the_end = await watch(world, mia, "hold me while the gateway dies")
         await world.service("gateway").kill()
         await world.service("gateway").wait_ready()
-        while not to_the_end.done():
-            await let_go_on(world, to_the_end)
+        await world.model.release("hold me while the gateway dies")
+        await to_the_end
         await scenes.at_rest(world)
     assert watching.connections >= 2
     assert_heard_once(watching)
@@ -78,10 +78,10 @@ async def test_a_step_that_is_begun_anew_is_marked_for_its_watchers(world: World
     """kill -9 of the loop in the middle of the model's answer: what the dead attempt said is told apart from what counts."""
     await world.stack.wait_ready()
     async with asyncio.timeout(scenes.WITHIN), world.browser(world.company["mia"]) as mia:
-        watching, to_the_end = await watch(world, mia)
+        watching, to_the_end = await watch(world, mia, "hold me while the loop dies")
         await world.service("agent-loop").kill()
-        while not to_the_end.done():
-            await let_go_on(world, to_the_end)
+        await world.model.release("hold me while the loop dies")
+        await to_the_end
         await scenes.at_rest(world)
     assert_heard_once(watching)
     dead, *_, last = sorted(watching.attempts())
@@ -92,20 +92,12 @@ async def test_a_step_that_is_begun_anew_is_marked_for_its_watchers(world: World
     assert of_the_last[0] == "step"
 
 
-async def watch(world: World, mia: Patient) -> tuple[Watching, "asyncio.Task[None]"]:
+async def watch(world: World, mia: Patient, said: str) -> tuple[Watching, "asyncio.Task[None]"]:
     """A turn whose model has said its first word and holds, and somebody who has heard it."""
-    watching = Watching(mia, await scenes.start_turn(world, mia, "hold me"))
+    watching = Watching(mia, await scenes.start_turn(world, mia, said))
     to_the_end = asyncio.create_task(watching.to_the_end())
     await watching.heard("first")
     return watching, to_the_end
-
-
-async def let_go_on(world: World, to_the_end: "asyncio.Task[None]") -> None:
-    """Lets go on whichever attempts hold now; a busy machine may take a step from a living worker too, and make one more."""
-    for request in await world.model.requests():
-        if request.states[-1] == "held":
-            await world.model.release("watching")
-    await asyncio.wait({to_the_end}, timeout=0.2)
 
 
 def assert_heard_once(watching: Watching) -> None:

@@ -48,7 +48,8 @@ SCRIPT: list[JsonValue] = [
         "steps": [{"tool_calls": [{"name": "propose_changes", "arguments": NOTE}]}, {"text": "I have proposed it."}],
     },
     {"when": "broken", "steps": [{"error_status": 400, "error_message": "secret words of the provider"}]},
-    {"when": "slowly", "steps": [{"text": "One two three four.", "chunks": 4, "hold": "slowly", "hold_after": 2}]},
+    {"when": "slowly", "steps": [{"text": "One two three four.", "chunks": 4, "hold": "{{said}}", "hold_after": 2}]},
+    {"when": "for ever", "steps": [{"text": "One two three four.", "chunks": 4, "hold": "{{said}}", "hold_after": 2}]},
 ]
 
 
@@ -67,11 +68,10 @@ class Stage:
     def url(self, door: str, *more: str, gateway: int = 0) -> str:
         return "/".join([f"{self.running.url(gateway)}/v1/projects/{self.company.north}", door, *more])
 
-    @property
-    def release(self) -> dict[str, JsonValue]:
-        """What a client fetches to let the model go on."""
+    def release(self, said: str) -> dict[str, JsonValue]:
+        """What a client fetches to let the model go on with its answer to these words."""
         control = self.model.base_url.removesuffix("/v1")
-        return {"url": f"{control}/control/release", "body": {"name": "slowly"}}
+        return {"url": f"{control}/control/release", "body": {"name": said}}
 
     def stop(self, door: str, thread: str) -> dict[str, JsonValue]:
         """What a client fetches to stop the turn."""

@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.xdist_group("frontends"), pytest.mark.requirement("C26
 CURRENT, PINNED = "@ag-ui/client", "ag-ui-client-0.0.59"
 
 
-@pytest.fixture(scope="session", params=[CURRENT, PINNED])
+@pytest.fixture(scope="module", params=[CURRENT, PINNED])
 async def client(request: pytest.FixtureRequest) -> AsyncIterator[Player]:
     """The client of this version."""
     async with player("agui", request.param) as playing:
@@ -156,7 +156,7 @@ async def test_a_failure_is_told_by_its_safe_code(client: Player, stage: Stage) 
 async def test_a_stopped_run_ends_as_the_client_understands_it(client: Player, stage: Stage) -> None:
     """The outcome `cancelled` goes to clients that know it; what had been said stays."""
     thread = await Thread(client, stage).open()
-    run = await thread.run("slowly", then=stage.stop("ag-ui", thread.id))
+    run = await thread.run("for ever", then=stage.stop("ag-ui", thread.id))
     assert run["error"] is None
     assert run["events"][-1].get("outcome") == ({"type": "cancelled"} if client.version == CURRENT else None)
     assert last_text(run).startswith("One")
@@ -173,7 +173,7 @@ async def test_a_second_tab_joins_a_run_and_sees_its_end(client: Player, stage: 
                 if "TEXT_MESSAGE_CONTENT" in line:
                     break
             second = await Thread(client, stage, thread=first.id).open(gateway=1)
-            joined = await second.run(then=stage.release)
+            joined = await second.run(then=stage.release(text))
     assert kinds(joined)[:2] == ["RUN_STARTED", "MESSAGES_SNAPSHOT"]
     assert joined["messages"][0] == message
     assert last_text(joined) == "One two three four."

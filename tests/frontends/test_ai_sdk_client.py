@@ -10,7 +10,7 @@ from tests.frontends.stage import Player, Stage, a_name, player
 pytestmark = [pytest.mark.xdist_group("frontends"), pytest.mark.requirement("C36")]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def client() -> AsyncIterator[Player]:
     """The client."""
     async with player("aisdk") as playing:
@@ -121,15 +121,15 @@ async def test_a_failure_is_told_by_its_safe_sentence_and_code(client: Player, s
 async def test_a_stopped_answer_keeps_what_was_said(client: Player, stage: Stage) -> None:
     """Stopped at its own address; the stream ends, and says so."""
     chat = await Chat(client, stage).open()
-    seen = await chat.send("slowly", then=stage.stop("chat", chat.id))
+    seen = await chat.send("for ever", then=stage.stop("chat", chat.id))
     assert (kinds(seen)[-1], seen["status"]) == ("abort", "ready")
     assert text(seen).startswith("One")
 
 
 async def test_an_answer_is_resumed_from_its_beginning_after_a_reload(client: Player, stage: Stage) -> None:
     """A page that was closed comes back, to another gateway, while the answer is being given; when none is, there is nothing to resume."""
-    closed = await Chat(client, stage).open()
-    message = {"id": a_name("message"), "role": "user", "parts": [{"type": "text", "text": "slowly"}]}
+    closed, said = await Chat(client, stage).open(), a_name("slowly")
+    message = {"id": a_name("message"), "role": "user", "parts": [{"type": "text", "text": said}]}
     async with stage.client() as mia:
         body = {"id": closed.id, "messages": [message], "trigger": "submit-message"}
         async with mia.stream("POST", stage.url("chat"), json=body) as response:
@@ -137,7 +137,7 @@ async def test_an_answer_is_resumed_from_its_beginning_after_a_reload(client: Pl
                 if "text-delta" in line:
                     break
         reloaded = await Chat(client, stage, chat=closed.id).open(gateway=1, messages=[message])
-        seen = await client("resume", chat=reloaded.name, then=stage.release)
+        seen = await client("resume", chat=reloaded.name, then=stage.release(said))
     assert text(seen) == "One two three four."
     assert kinds(seen)[0] == "start"
     again = await client("resume", chat=reloaded.name)

@@ -1,5 +1,6 @@
 """The scripted model says what its script says, and shows what it was asked."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -163,3 +164,23 @@ async def test_process_ends_with_its_context() -> None:
     async with httpx2.AsyncClient() as http:
         with pytest.raises(httpx2.ConnectError):
             await http.get(base_url)
+
+
+async def test_a_hold_that_was_opened_lets_everybody_go_on() -> None:
+    """Two requests wait at the same hold, as two attempts at a step do, and a third comes later; another name is another hold."""
+    steps: JsonValue = [{"text": "one two", "hold": "{{match[1]}}", "hold_after": 1}]
+    async with ScriptedModel([{"matching": r"wait at (\w+)", "steps": steps}]) as model, httpx2.AsyncClient() as http:
+
+        async def ask(name: str) -> str:
+            return (await http.post(f"{model.base_url}/chat/completions", json=request(f"wait at {name}", stream=True))).text
+
+        waiting = [asyncio.create_task(ask("blue")) for _ in range(2)]
+        await model.until("held", 2)
+        red = asyncio.create_task(ask("red"))
+        await model.until("held", 3)
+        await model.release("blue")
+        answers = [*await asyncio.gather(*waiting), await ask("blue")]
+        assert all("two" in answer for answer in answers)
+        assert [request.state for request in await model.requests()].count("held") == 1
+        await model.release("red")
+        assert "two" in await red

@@ -81,5 +81,5 @@ class ScriptedModel:
         return seen
 
     async def release(self, name: str) -> None:
-        """Let one request that waits at the hold `name` go on."""
+        """Open the hold `name`: every request that waits there goes on, now and from now on."""
         (await self._control.post("/control/release", json={"name": name})).raise_for_status()

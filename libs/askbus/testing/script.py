@@ -56,7 +56,7 @@ class Step(ScriptModel):
     finish: str | None = Field(default=None, description="The finish_reason, where it shall not be the right one.")
 
     delay_ms: float = Field(default=0, ge=0, description="Pause before each piece.")
-    hold: str | None = Field(default=None, description="Wait at this name until it is released.")
+    hold: str | None = Field(default=None, description="Wait at this name, places filled in, until it is released.")
     hold_after: int = Field(default=0, ge=0, description="Hold after so many pieces.")
     hang: int | None = Field(default=None, ge=0, description="Fall silent for good after so many pieces.")
     cut: int | None = Field(default=None, ge=0, description="Drop the connection after so many pieces.")
@@ -169,10 +169,11 @@ def _result(text: str) -> JsonValue:
 
 
 def _fill_step(step: Step, roots: Mapping[str, JsonValue]) -> Step:
-    if "{{" not in step.text and not step.tool_calls:
+    if "{{" not in step.text and "{{" not in (step.hold or "") and not step.tool_calls:
         return step
     calls = [call.model_copy(update={"arguments": _fill(call.arguments, roots)}) for call in step.tool_calls]
-    return step.model_copy(update={"text": _say(step.text, roots), "tool_calls": calls})
+    hold = None if step.hold is None else _say(step.hold, roots)
+    return step.model_copy(update={"text": _say(step.text, roots), "tool_calls": calls, "hold": hold})
 
 
 def _fill(value: JsonValue, roots: Mapping[str, JsonValue]) -> JsonValue:

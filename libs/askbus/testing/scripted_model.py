@@ -8,7 +8,10 @@ It prints its base URL as the first line of its output. Tests steer and watch it
 | ---------------------------------- | --------------------------------------------------------------------------------- |
 | GET /control/requests              | the requests it saw, oldest first, each with its state                            |
 | GET /control/until?state=…&count=… | the same, once so many requests have been in that state; 408 after `timeout` s    |
-| POST /control/release {"name": …}  | lets one request that waits at that `hold` go on, now or when it gets there       |
+| POST /control/release {"name": …}  | opens that `hold`: whatever waits at it goes on, and so does what comes later      |
+
+Whoever shares a model with others gives each hold a name of its own, as `{{said}}` does: a request that nobody awaits any more, or a
+second attempt at the same step, then takes nothing from anyone.
 
 A request is open, held, finished, cut, refused (an error was asked for) or disconnected (the client left).
 """
@@ -74,7 +77,7 @@ class ScriptedModelApp:
         self._seen: deque[SeenRequest] = deque(maxlen=_REMEMBERED)
         self._count = 0
         self._asked: defaultdict[tuple[int, int], int] = defaultdict(int)
-        self._holds: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(0))
+        self._holds: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._changed = asyncio.Condition()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,7 +94,7 @@ class ScriptedModelApp:
         elif method == "GET" and path == "/control/until":
             await self._until(scope, send)
         elif method == "POST" and path == "/control/release":
-            self._holds[json.loads(await _body(receive))["name"]].release()
+            self._holds[json.loads(await _body(receive))["name"]].set()
             await _respond(send, 200, b"{}")
         else:
             await _respond(send, 404, CHAT.error(404, "no such path"))
@@ -164,7 +167,7 @@ class ScriptedModelApp:
             for at in range(len(answer.pieces) + 1):
                 if step.hold is not None and step.hold_after == at:
                     await self._move(seen, "held")
-                    await _unless(gone, self._holds[step.hold].acquire())
+                    await _unless(gone, self._holds[step.hold].wait())
                     await self._move(seen, "open")
                 if step.cut == at:
                     await self._move(seen, "cut")
