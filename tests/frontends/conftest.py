@@ -31,7 +31,7 @@ SERVICES = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def stage(
     postgres_server: Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
@@ -46,5 +46,6 @@ async def stage(
         company = await found_company(pool)
         await shop.run(SHOP)
         await provision(nats.url, ack_wait=1)
-        async with compose(database, nats.url, SERVICES, model_base_url=model.base_url, records_url=shop.url) as running:
+        settings = {"model_base_url": model.base_url, "records_url": shop.url, "lease": 10.0}
+        async with compose(database, nats.url, SERVICES, **settings) as running:
             yield Stage(running, company, model, pool)

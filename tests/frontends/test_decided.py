@@ -1,6 +1,6 @@
 """What a client's resume or message decides: by `approved` being true, and by nothing else."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from ag_ui.core import ResumeEntry
@@ -14,7 +14,7 @@ from askbus_gateway.frontends.decisions import Answer, Verdict, require_all
 
 pytestmark = pytest.mark.requirement("C26", "C36")
 
-QUESTION, CHANGE = uuid4(), f"{uuid4()}.d1g3st"
+QUESTION, CHANGE = UUID(int=1), f"{UUID(int=2)}.d1g3st"
 NOT_TRUE: list[JsonValue] = [None, False, 1, "true", "yes", [True], {"approved": True}]
 
 
