@@ -13,7 +13,9 @@ class Target:
     def __init__(self, settings: Settings) -> None:
         self._records: Records | None = None
         if settings.records_url is not None:
-            self._records = open_records(settings.records_url, settings.records_policy, pool_size=settings.pool_size)
+            self._records = open_records(
+                settings.records_url, settings.records_policy, pool_size=settings.pool_size, role=settings.records_role
+            )
 
     @property
     def records(self) -> Records:

@@ -36,7 +36,9 @@ async def wire(ground: Ground, tools: Sequence[Tool], aside: Aside, pictures: Mo
     settings = ground.settings
     records = None
     if settings.records_url is not None:
-        records = open_records(settings.records_url, settings.records_policy, pool_size=settings.pool_size)
+        records = open_records(
+            settings.records_url, settings.records_policy, pool_size=settings.pool_size, role=settings.records_role
+        )
         ground.runs("records", partial(_kept_open, records.dispose))
     ground.runs("own tools", partial(_kept_open, aside.close))
     maker = None

@@ -16,7 +16,7 @@ from askbus.access.model import Principal
 from askbus.errors import NotFound, PermissionDenied, Unavailable
 from askbus.records.catalogue import fingerprint, read_schema, statement
 from askbus.records.deny import Policy
-from askbus.records.failures import is_stale, unavailable
+from askbus.records.failures import is_passing, is_stale, unavailable
 from askbus.records.schema import Schema
 from askbus.records.source import table_of
 
@@ -46,10 +46,13 @@ class SchemaMoved(Exception):
 class Records:
     """One database of records, for the life of a process. `dispose` closes its connections."""
 
-    def __init__(self, engine: AsyncEngine, policy: Policy, timeouts: Timeouts, *, fresh_for: float = FRESH_FOR) -> None:
+    def __init__(
+        self, engine: AsyncEngine, policy: Policy, timeouts: Timeouts, *, fresh_for: float = FRESH_FOR, role: str | None = None
+    ) -> None:
         self.engine = engine
         self.policy = policy
         self.fresh_for = fresh_for
+        self.role = role
         self._timeouts = timeouts
         self._schema: Schema | None = None
         self._looked = 0.0
@@ -136,8 +139,9 @@ class Records:
             await self._use_read_settings(connection, principal, self._timeouts.write, self._timeouts.lock)
             yield connection
 
-    @staticmethod
-    async def _use_read_settings(connection: AsyncConnection, principal: Principal | None, timeout: float, lock: float) -> None:
+    async def _use_read_settings(
+        self, connection: AsyncConnection, principal: Principal | None, timeout: float, lock: float
+    ) -> None:
         parameters = {
             "timeout": str(int(timeout * 1000)),
             "lock_timeout": str(int(lock * 1000)),
@@ -145,6 +149,21 @@ class Records:
             "workspace_id": str(principal.workspace_id) if principal else "",
         }
         await connection.execute(statement("read_settings"), parameters)
+        if self.role is not None:
+            await self._use_role(connection, self.role)
+
+    @staticmethod
+    async def _use_role(connection: AsyncConnection, role: str) -> None:
+        try:
+            await connection.execute(statement("use_role"), {"role": role})
+        except DBAPIError as error:
+            if is_passing(error):
+                raise
+            raise Unavailable(
+                f"The team's database does not let askbus act as the role {role}. Whoever runs askbus grants it to its user there, "
+                "or corrects ASKBUS_RECORDS_ROLE.",
+                {"setting": "ASKBUS_RECORDS_ROLE"},
+            ) from error
 
     @staticmethod
     async def use_write_settings(connection: AsyncConnection) -> None:
@@ -172,8 +191,18 @@ class Records:
             await connection.close()
 
 
-def open_records(url: str, policy: Policy | None = None, *, pool_size: int = 8, timeouts: Timeouts | None = None) -> Records:
-    """The records in the Postgres database at `url` (postgresql://user:password@host/name). Opens no connection yet."""
+def open_records(
+    url: str,
+    policy: Policy | None = None,
+    *,
+    pool_size: int = 8,
+    timeouts: Timeouts | None = None,
+    role: str | None = None,
+) -> Records:
+    """The records in the Postgres database at `url` (postgresql://user:password@host/name). Opens no connection yet.
+
+    With `role` every transaction has the rights of that role, of which the user in `url` is a member, and not its own.
+    """
     limits = timeouts or Timeouts()
     engine = create_async_engine(
         driver_url(url),
@@ -188,7 +217,7 @@ def open_records(url: str, policy: Policy | None = None, *, pool_size: int = 8, 
         },
         hide_parameters=True,
     )
-    return Records(engine, policy or Policy(), limits)
+    return Records(engine, policy or Policy(), limits, role=role)
 
 
 def driver_url(url: str) -> URL:

@@ -44,6 +44,10 @@ class Settings(BaseSettings):
         '{"denied_columns": ["orders.margin"], "never_written": ["ledger"], "readable_columns": ["usage.token"], '
         '"writable_accounts": ["users"]}',
     )
+    records_role: str | None = Field(
+        None,
+        description="A role there that every read and write is done as, where its user is a member of it; see docs/records.md.",
+    )
 
     public_url: str = Field("http://127.0.0.1:8080", description="The URL that people open; links and cookies are made for it.")
     http_host: str = Field("127.0.0.1", description="Address that the gateway listens on.")
