@@ -55,6 +55,10 @@ def compare(field: Field, wanted: Filter) -> ColumnElement[bool]:
         if not isinstance(wanted.value, bool | None):
             raise _wrong(wanted, "is_null takes true or false")
         return expression.is_not(None) if wanted.value is False else expression.is_(None)
+    if column.kind is Kind.ARRAY and wanted.op is Operator.CONTAINS:
+        return _holding(field, wanted)
+    if column.kind is Kind.ARRAY:
+        raise _wrong(wanted, "a list can only be tested with contains or is_null")
     if column.kind in UNCOMPARABLE:
         raise _wrong(wanted, f"a {column.kind.value} field can only be tested with is_null")
     match wanted.op:
@@ -69,6 +73,14 @@ def compare(field: Field, wanted: Filter) -> ColumnElement[bool]:
             return expression.is_distinct_from(_value(wanted.value, column, wanted))
         case _:
             return _ordered(field, wanted)
+
+
+def _holding(field: Field, wanted: Filter) -> ColumnElement[bool]:
+    """A list that holds the value, or each of a list of values, as they are."""
+    values = wanted.value if isinstance(wanted.value, list) else [wanted.value]
+    if not 1 <= len(values) <= MOST_VALUES or None in values:
+        raise _wrong(wanted, f"contains takes a value, or a list of 1 to {MOST_VALUES}, that the list is to hold")
+    return field.expression.op("@>", is_comparison=True)(_value(values, field.column, wanted))
 
 
 def _ordered(field: Field, wanted: Filter) -> ColumnElement[bool]:

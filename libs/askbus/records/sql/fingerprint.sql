@@ -11,11 +11,20 @@ SELECT coalesce(sum(hashtextextended(item, 0)), 0)::text AS fingerprint
       JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
      WHERE a.attrelid >= 16384 AND a.attnum > 0 AND c.relpersistence <> 't' AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
     UNION ALL
-    SELECT 'default ' || d.oid || ' ' || d.xmin FROM pg_catalog.pg_attrdef d WHERE d.adrelid >= 16384
+    SELECT 'default ' || d.oid || ' ' || d.xmin
+      FROM pg_catalog.pg_attrdef d
+      JOIN pg_catalog.pg_class c ON c.oid = d.adrelid
+     WHERE d.adrelid >= 16384 AND c.relpersistence <> 't'
     UNION ALL
-    SELECT 'constraint ' || k.oid || ' ' || k.xmin FROM pg_catalog.pg_constraint k WHERE k.oid >= 16384
+    SELECT 'constraint ' || k.oid || ' ' || k.xmin
+      FROM pg_catalog.pg_constraint k
+      LEFT JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+     WHERE k.oid >= 16384 AND c.relpersistence IS DISTINCT FROM 't'
     UNION ALL
-    SELECT 'index ' || i.indexrelid || ' ' || i.xmin FROM pg_catalog.pg_index i WHERE i.indexrelid >= 16384 AND i.indisunique
+    SELECT 'index ' || i.indexrelid || ' ' || i.xmin
+      FROM pg_catalog.pg_index i
+      JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+     WHERE i.indexrelid >= 16384 AND i.indisunique AND c.relpersistence <> 't'
     UNION ALL
     SELECT 'label ' || e.oid || ' ' || e.xmin FROM pg_catalog.pg_enum e
     UNION ALL
@@ -25,5 +34,5 @@ SELECT coalesce(sum(hashtextextended(item, 0)), 0)::text AS fingerprint
     UNION ALL
     SELECT 'extension ' || x.oid || ' ' || x.xmin FROM pg_catalog.pg_extension x
     UNION ALL
-    SELECT 'schema ' || n.oid || ' ' || n.xmin FROM pg_catalog.pg_namespace n
+    SELECT 'schema ' || n.oid || ' ' || n.xmin FROM pg_catalog.pg_namespace n WHERE n.nspname !~ '^pg_(toast_)?temp_'
   ) AS catalogue
