@@ -18,9 +18,11 @@ Its crash points, in the order in which one action meets them (those of `records
     applier.tell.after_publish
     applier.undo.before_commit
     applier.undo.after_commit         the undo is requested; nobody was woken yet
+    applier.undo_turn.before_commit
+    applier.undo_turn.after_commit    undos of all its actions are requested
     applier.undo.before_target
     records.undo.…
     applier.undo.before_copy
-    applier.undo.after_copy           undone, or the undo refused
+    applier.undo.after_copy           undone, or the undo refused; others of the turn are still to be done
     applier.sweep.after_claim         a row that had rested too long is taken up, and nothing was done yet
 """

@@ -1,6 +1,15 @@
 """How the action-applier is put together: commands, agents' doors, facts, the sweep, the relay."""
 
-from askbus.actions.model import ConfirmAction, PreviewUndo, ProposeChanges, RejectAction, UndoAction, WithdrawAction
+from askbus.actions.model import (
+    ConfirmAction,
+    PreviewUndo,
+    ProposeAgain,
+    ProposeChanges,
+    RejectAction,
+    UndoAction,
+    WithdrawAction,
+)
+from askbus.actions.turn_undos import PreviewUndoTurn, UndoTurn
 from askbus.bus.app import agent_door
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
@@ -35,6 +44,9 @@ async def wire(ground: Ground) -> None:
     ground.answers(WithdrawAction, handlers.on_withdraw_action)
     ground.answers(UndoAction, handlers.on_undo_action)
     ground.answers(PreviewUndo, handlers.on_preview_undo)
+    ground.answers(UndoTurn, handlers.on_undo_turn)
+    ground.answers(PreviewUndoTurn, handlers.on_preview_undo_turn)
+    ground.answers(ProposeAgain, handlers.on_propose_again)
 
     doors = Doors(ground.pool, handlers, ground.nudge)
     for verb, door in doors.table().items():

@@ -1,12 +1,17 @@
 """The action-applier's commands, one handler each."""
 
-from askbus.actions import reads, verbs
+from collections.abc import Sequence
+
+from askbus.actions import reads, turn_undos, verbs
+from askbus.actions.again import operations_again, to_the_letter
 from askbus.actions.card import result_of
 from askbus.actions.model import (
     Action,
     ActionState,
     ConfirmAction,
     PreviewUndo,
+    Proposal,
+    ProposeAgain,
     ProposeChanges,
     RejectAction,
     Undo,
@@ -14,11 +19,12 @@ from askbus.actions.model import (
     UndoPreview,
     WithdrawAction,
 )
+from askbus.actions.turn_undos import Asked, PreviewUndoTurn, TurnUndoPreview, UndoTurn
 from askbus.db.pool import Pool
 from askbus.errors import Conflict, TooLarge
-from askbus.records.changes import PreparedAction
+from askbus.records.changes import Outcome, PreparedAction, PreparedOperation
 from askbus.records.propose import prepare
-from askbus.records.undo import undo
+from askbus.records.undo import rehearse, undo
 from askbus.runtime import crash
 from askbus.runtime.telemetry import traceparent
 from askbus_action_applier.target import Target
@@ -36,9 +42,14 @@ class Handlers:
 
     async def on_propose_changes(self, command: ProposeChanges) -> Action:
         """Validated against the live schema before it is stored; a second look at the same proposal finds the first."""
+        return await self._propose(command, ())
+
+    async def _propose(self, command: ProposeChanges, exactly: Sequence[PreparedOperation]) -> Action:
         if (found := await verbs.known(self.pool, command)) is not None:
             return found
         prepared = await prepare(self.target.records, command.by, command.proposal.operations)
+        if exactly:
+            prepared = to_the_letter(prepared, exactly)
         _refuse_large(prepared)
         crash.point("applier.propose.before_commit")
         action = await verbs.propose(self.pool, command, prepared, trace=traceparent())
@@ -77,8 +88,46 @@ class Handlers:
         action = await reads.get(self.pool, command.by, command.action_id)
         if action.state is not ActionState.APPLIED:
             raise Conflict(f"Only an applied action can be undone; this one is {action.state.value}.", verbs.state_of(action))
-        outcome = await undo(self.target.records, command.command_id, action.id, command.by, dry_run=True)
-        return UndoPreview(action_id=action.id, state=verbs.UNDONE[outcome.state], outcome=result_of(outcome))
+        outcome = await undo(self.target.records, command.command_id, action.id, command.by, dry_run=True, rest=command.rest)
+        return _preview(outcome)
+
+    async def on_undo_turn(self, command: UndoTurn) -> Asked:
+        _ = self.target.records
+        crash.point("applier.undo_turn.before_commit")
+        asked = await turn_undos.request(self.pool, command, trace=traceparent())
+        crash.point("applier.undo_turn.after_commit")
+        return asked
+
+    async def on_preview_undo_turn(self, command: PreviewUndoTurn) -> TurnUndoPreview:
+        """Each is undone on what those before it leave, and all of it is rolled back."""
+        verbs.require_person(command.by)
+        actions = await turn_undos.applied_in(self.pool, command.by, command.turn_id)
+        outcomes = await rehearse(self.target.records, actions, command.by, rest=command.rest)
+        undos = tuple(_preview(outcome) for outcome in outcomes)
+        state = turn_undos.together([one.state for one in undos])
+        return TurnUndoPreview(turn_id=command.turn_id, state=state, undos=undos, not_tried=tuple(actions[len(undos) :]))
+
+    async def on_propose_again(self, command: ProposeAgain) -> Action:
+        """The same operations, validated anew on the records as they are now; of each what the undo took back."""
+        verbs.require_person(command.by)
+        undone, operations, outcome = await reads.undone(self.pool, command.by, command.undone_id)
+        again = operations_again(operations, outcome)
+        if not again:
+            raise Conflict("The undo changed nothing that could be proposed again.")
+        proposal = Proposal(project_id=undone.project_id, operations=again, summary=undone.summary)
+        proposing = ProposeChanges(
+            command_id=command.command_id,
+            by=command.by,
+            action_id=command.action_id,
+            proposal=proposal,
+            thread_id=undone.thread_id,
+            turn_id=undone.turn_id,
+        )
+        return await self._propose(proposing, operations)
+
+
+def _preview(outcome: Outcome) -> UndoPreview:
+    return UndoPreview(action_id=outcome.action_id, state=verbs.UNDONE[outcome.state], outcome=result_of(outcome))
 
 
 def _refuse_large(prepared: PreparedAction) -> None:

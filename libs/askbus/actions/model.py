@@ -126,6 +126,10 @@ class Undo(BaseModel):
     state: UndoState
     requested_at: datetime
     settled_at: datetime | None
+    rest: bool = False
+    """Whether what was in the way was to be left out instead of refusing the whole."""
+    group_id: UUID | None = None
+    """The request for a whole turn that this belongs to."""
 
 
 class UndoDetail(Undo):
@@ -174,8 +178,8 @@ class ActionDetail(NamedAction):
 
 
 class ProposeChanges(Command[Action], owner=Service.ACTION_APPLIER):
-    """Propose. The tool-runner alone sets `thread_id`, `turn_id` and `call_id`; there the call's id is the action's, so that
-    a second run of the call finds what the first one proposed."""
+    """Propose. The tool-runner alone sets `call_id`, with `thread_id` and `turn_id`; there the call's id is the action's, so that
+    a second run of the call finds what the first one proposed. What is proposed again belongs to the thread and turn of the first."""
 
     action_id: UUID
     proposal: Proposal
@@ -185,7 +189,7 @@ class ProposeChanges(Command[Action], owner=Service.ACTION_APPLIER):
 
     @model_validator(mode="after")
     def _of_one_call(self) -> Self:
-        if len({self.thread_id is None, self.turn_id is None, self.call_id is None}) > 1:
+        if (self.thread_id is None) != (self.turn_id is None) or (self.turn_id is None and self.call_id is not None):
             raise ValueError("a proposal from a chat names its thread, its turn and its call")
         if self.call_id not in {None, self.action_id}:
             raise ValueError("a proposal from a chat has the id of its call")
@@ -213,15 +217,25 @@ class WithdrawAction(Command[Action], owner=Service.ACTION_APPLIER):
 
 
 class UndoAction(Command[Undo], owner=Service.ACTION_APPLIER):
-    """Undo an applied action. `undo_id` is the caller's choice: the same one sent again finds the same request."""
+    """Undo an applied action. `undo_id` is the caller's choice: the same one sent again finds the same request. `rest`: leave out what
+    was edited since, and list it, instead of refusing the whole."""
 
     action_id: UUID
     undo_id: UUID
+    rest: bool = False
 
 
 class PreviewUndo(Command[UndoPreview], owner=Service.ACTION_APPLIER):
     """Say what an undo would do, and do nothing."""
 
+    action_id: UUID
+    rest: bool = False
+
+
+class ProposeAgain(Command[Action], owner=Service.ACTION_APPLIER):
+    """Propose what an undone action had changed once more, as a new action that has to be confirmed. `action_id` is the new one's."""
+
+    undone_id: UUID
     action_id: UUID
 
 

@@ -19,7 +19,7 @@ class ActionNote(BaseModel):
     """An action's state, and in short what it was about.
 
     `settled_at` is when the last of this came about; `changes` is a line for each operation, `problems` a line for each reason
-    why it failed, conflicted, or could not be undone.
+    why it failed, conflicted, or could not be undone, or not wholly.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -37,13 +37,14 @@ class ActionNote(BaseModel):
     problems: tuple[str, ...]
 
 
-def note_of(
-    action: Action, operations: Sequence[PreparedOperation], outcome: Outcome | None, refused_undo: Outcome | None
-) -> ActionNote:
-    """The note of an action, of what became of it, and of the last undo that was refused."""
+def note_of(action: Action, operations: Sequence[PreparedOperation], outcome: Outcome | None, undo: Outcome | None) -> ActionNote:
+    """The note of an action, of what became of it, and of its last undo, if that left anything as it was."""
     written = outcome is not None and outcome.state is OutcomeState.APPLIED
     keys = {image.operation: image.key for image in outcome.images} if outcome is not None and written else {}
-    problems = [*_problems(outcome, ""), *_problems(refused_undo, "undo refused: ")]
+    problems = [
+        *_problems(outcome, ""),
+        *_problems(undo, "undo refused: " if undo is not None and undo.state is OutcomeState.REFUSED else "not undone: "),
+    ]
     return ActionNote(
         id=action.id,
         turn_id=action.turn_id,
@@ -53,7 +54,7 @@ def note_of(
         digest=action.digest,
         reason=action.reason,
         proposed_at=action.proposed_at,
-        settled_at=action.settled_at if refused_undo is None else max(action.settled_at or refused_undo.at, refused_undo.at),
+        settled_at=action.settled_at if undo is None else max(action.settled_at or undo.at, undo.at),
         changes=_bounded([_change(operation, keys.get(operation.id, operation.key)) for operation in operations]),
         problems=_bounded(problems),
     )

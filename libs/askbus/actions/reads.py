@@ -14,6 +14,7 @@ from askbus.actions.model import (
     ActionDetail,
     ActionFilter,
     ActionPage,
+    ActionState,
     NamedAction,
     ToldAction,
     UndoDetail,
@@ -22,7 +23,7 @@ from askbus.actions.model import (
 )
 from askbus.actions.notes import ActionNote, note_of
 from askbus.db.statements import Executor, Row, Statement
-from askbus.errors import NotFound
+from askbus.errors import Conflict, NotFound
 from askbus.records.changes import Outcome, PreparedOperation
 
 GET = Statement("askbus.actions", "sql/get.sql")
@@ -31,6 +32,7 @@ UNTOLD = Statement("askbus.actions", "sql/untold.sql")
 PROPOSER_TOKEN = Statement("askbus.actions", "sql/proposer_token.sql")
 OF_THREAD = Statement("askbus.actions", "sql/of_thread.sql")
 TO_APPLY = Statement("askbus.actions", "sql/to_apply.sql")
+UNDONE_LAST = Statement("askbus.actions", "sql/undone_last.sql")
 TO_UNDO = Statement("askbus.actions", "sql/to_undo.sql")
 
 
@@ -52,7 +54,8 @@ class Confirmed(BaseModel):
 
 
 class Requested(BaseModel):
-    """A requested undo to carry out. `user_id` is who asked for it."""
+    """A requested undo to carry out. `user_id` is who asked for it. `stopped`: another of its turn was refused,
+    so this one is not tried."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -61,6 +64,8 @@ class Requested(BaseModel):
     workspace_id: UUID
     project_id: UUID
     user_id: UUID
+    rest: bool
+    stopped: bool
 
 
 async def get(db: Executor, by: Principal, action_id: UUID, *, longest: int | None = LONGEST_SHOWN) -> ActionDetail:
@@ -68,8 +73,8 @@ async def get(db: Executor, by: Principal, action_id: UUID, *, longest: int | No
 
     Raises NotFound, also where it is not this principal's to see.
     """
-    _see(by)
-    row = await GET.row(db, id=action_id, **_access(by))
+    see(by)
+    row = await GET.row(db, id=action_id, **access_of(by))
     if row is None:
         raise NotFound("There is no such action.")
     return _detail(row, longest)
@@ -77,7 +82,7 @@ async def get(db: Executor, by: Principal, action_id: UUID, *, longest: int | No
 
 async def list_page(db: Executor, by: Principal, wanted: ActionFilter) -> ActionPage:
     """A page of actions, newest first."""
-    _see(by)
+    see(by)
     rows = await LIST.rows(
         db,
         project_id=wanted.project_id,
@@ -86,7 +91,7 @@ async def list_page(db: Executor, by: Principal, wanted: ActionFilter) -> Action
         proposer=proposer_of(by) if wanted.mine else None,
         before=wanted.before,
         limit=wanted.limit,
-        **_access(by),
+        **access_of(by),
     )
     actions = tuple(NamedAction.model_validate(row) for row in rows)
     return ActionPage(actions=actions, next=actions[-1].id if len(actions) == wanted.limit else None)
@@ -95,14 +100,14 @@ async def list_page(db: Executor, by: Principal, wanted: ActionFilter) -> Action
 async def outcomes_of_thread(db: Executor, thread_id: UUID) -> tuple[ActionNote, ...]:
     """What a thread's next turn is told of its actions, in the order in which they were proposed (R18)."""
     return tuple(
-        note_of(Action.model_validate(row), _operations(row), _outcome(row["outcome"]), _outcome(row["refused"]))
+        note_of(Action.model_validate(row), _operations(row), _outcome(row["outcome"]), _outcome(row["undo"]))
         for row in await OF_THREAD.rows(db, thread_id=thread_id)
     )
 
 
 async def untold(db: Executor, by: Principal, *, limit: int = 100) -> UntoldActions:
     """What an agent proposed, still may see, and has not acknowledged hearing about, oldest first."""
-    rows = await UNTOLD.rows(db, token_id=by.token_id, limit=limit, **_access(by))
+    rows = await UNTOLD.rows(db, token_id=by.token_id, limit=limit, **access_of(by))
     return UntoldActions(told=tuple(ToldAction(action=Action.model_validate(row), untold=row["untold"]) for row in rows))
 
 
@@ -118,19 +123,36 @@ async def to_apply(db: Executor, action_id: UUID) -> Confirmed | None:
     return None if row is None else Confirmed.model_validate(row)
 
 
-async def to_undo(db: Executor, undo_id: UUID) -> Requested | None:
-    """The undo, if it is requested and its outcome not copied yet."""
-    row = await TO_UNDO.row(db, undo_id=undo_id)
-    return None if row is None else Requested.model_validate(row)
+async def to_undo(db: Executor, undo_id: UUID) -> list[Requested]:
+    """The undo, if it is requested and its outcome not copied yet; with it those of its turn, in the order in which they are done."""
+    return [Requested.model_validate(row) for row in await TO_UNDO.rows(db, undo_id=undo_id)]
 
 
-def _see(by: Principal) -> None:
+async def undone(db: Executor, by: Principal, action_id: UUID) -> tuple[ActionDetail, tuple[PreparedOperation, ...], Outcome]:
+    """An undone action, its operations, and what its undo took back. Without its thread and turn where those are deleted.
+
+    Raises NotFound; Conflict where it is not undone."""
+    see(by)
+    row = await GET.row(db, id=action_id, **access_of(by))
+    if row is None:
+        raise NotFound("There is no such action.")
+    action = _detail(row, LONGEST_SHOWN)
+    if action.state is not ActionState.UNDONE:
+        raise Conflict(f"Only what was undone can be proposed again; this action is {action.state.value}.")
+    done = await UNDONE_LAST.one(db, id=action_id)
+    if not done["turn_stands"]:
+        action = action.model_copy(update={"thread_id": None, "turn_id": None})
+    return action, tuple(_operations(row)), Outcome.model_validate(done["outcome"])
+
+
+def see(by: Principal) -> None:
     """A token reads actions if it may propose them, by itself or in a chat; a session always may."""
     if by.kind is not PrincipalKind.SESSION and not by.may(Scope.CHAT):
         by.require(Scope.ACTIONS_PROPOSE)
 
 
-def _access(by: Principal) -> dict[str, object]:
+def access_of(by: Principal) -> dict[str, object]:
+    """What a principal may see: the parameters of every read's statement."""
     return {
         "user_id": by.user_id,
         "workspace_id": by.workspace_id,

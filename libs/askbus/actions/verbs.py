@@ -100,7 +100,7 @@ async def propose(
                 proposer=proposer_of(command.by),
                 trace=trace,
                 now=now,
-                **_acting(command.by),
+                **acting(command.by),
             )
         except asyncpg.UniqueViolationError:
             continue  # the same proposal was stored in this moment: the second look finds it
@@ -122,7 +122,7 @@ async def confirm(db: Executor, command: ConfirmAction, *, trace: str | None, no
         command_id=command.command_id,
         trace=trace,
         now=now,
-        **_acting(command.by),
+        **acting(command.by),
     )
     return _decided(row, digest=command.digest)
 
@@ -137,7 +137,7 @@ async def reject(db: Executor, command: RejectAction, *, trace: str | None, now:
         command_id=command.command_id,
         trace=trace,
         now=now,
-        **_acting(command.by),
+        **acting(command.by),
     )
     return _decided(row)
 
@@ -153,7 +153,7 @@ async def withdraw(db: Executor, command: WithdrawAction, *, trace: str | None, 
         command_id=command.command_id,
         trace=trace,
         now=now,
-        **_acting(command.by),
+        **acting(command.by),
     )
     return _decided(row, refusal="Only who proposed an action may withdraw it.")
 
@@ -182,10 +182,11 @@ async def request_undo(db: Executor, command: UndoAction, *, trace: str | None, 
                 db,
                 id=command.action_id,
                 undo_id=command.undo_id,
+                rest=command.rest,
                 command_id=command.command_id,
                 trace=trace,
                 now=now,
-                **_acting(command.by),
+                **acting(command.by),
             )
         except asyncpg.UniqueViolationError:
             continue  # another request came in this moment: the second look sees it
@@ -235,6 +236,7 @@ def _may_propose(command: ProposeChanges) -> None:
 
 
 def require_person(by: Principal) -> None:
+    """Raises PermissionDenied for tokens, and for those who may not decide."""
     if by.kind is not PrincipalKind.SESSION:
         raise PermissionDenied("Deciding on changes needs a person: sign in. No token can do it.")
     by.require(Scope.ACTIONS_CONFIRM)
@@ -245,7 +247,8 @@ def _access(by: Principal) -> dict[str, object]:
     return {"user_id": by.user_id, "workspace_id": by.workspace_id, "projects": projects}
 
 
-def _acting(by: Principal) -> dict[str, object]:
+def acting(by: Principal) -> dict[str, object]:
+    """Who acts, and what they may see: the parameters of every verb's statement."""
     return {**_access(by), "via": by.kind.value, "via_id": by.id}
 
 

@@ -29,7 +29,17 @@ VERBS: Mapping[Service, tuple[str, ...]] = {
         "CancelTurn",
     ),
     Service.TOOL_RUNNER: ("CallTool",),
-    Service.ACTION_APPLIER: ("ProposeChanges", "ConfirmAction", "RejectAction", "WithdrawAction", "UndoAction", "PreviewUndo"),
+    Service.ACTION_APPLIER: (
+        "ProposeChanges",
+        "ConfirmAction",
+        "RejectAction",
+        "WithdrawAction",
+        "UndoAction",
+        "PreviewUndo",
+        "UndoTurn",
+        "PreviewUndoTurn",
+        "ProposeAgain",
+    ),
     Service.QUESTION_BROKER: ("AskQuestion", "AnswerQuestion", "DeclineQuestion", "AskBack", "CancelQuestion"),
 }
 """Every command, by its owner. The gateway may send them all: it is where people and their tokens come in."""

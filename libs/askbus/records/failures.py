@@ -49,6 +49,11 @@ def is_passing(error: DBAPIError) -> bool:
     return error.connection_invalidated or not state or state in RETRY or state[:2] in PASSING or state == "55P03"
 
 
+def is_final(error: DBAPIError) -> bool:
+    """Whether the same statement would be refused again: neither the server's trouble, nor a deadlock, nor DDL in between."""
+    return not (is_passing(error) or is_retryable(error) or is_stale(error))
+
+
 def unavailable(error: DBAPIError) -> AskbusError:
     """A passing failure as an error of ours."""
     return Unavailable("The team's database is busy or not there now; try again.", {"sqlstate": sqlstate(error)})

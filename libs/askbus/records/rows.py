@@ -34,6 +34,9 @@ Values = dict[str, str | None]
 CHECK_NOW = text("SET CONSTRAINTS ALL IMMEDIATE")
 """Constraints and constraint triggers that wait for the commit run here instead, where their failure can still be told."""
 
+CHECK_LATER = text("SET CONSTRAINTS ALL DEFERRED")
+"""Back to waiting, where several changes are tried in one transaction."""
+
 
 async def read(
     connection: AsyncConnection, collection: Collection, key: Key, names: Sequence[str], *, lock: bool = False

@@ -1,7 +1,8 @@
 """An applied action is taken back: fields as they were, created records removed, while all of it is as the action left it."""
 
-from collections.abc import Sequence
-from uuid import UUID
+from collections.abc import Container, Sequence
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
 
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,7 +13,7 @@ from askbus.records import ledger, rows
 from askbus.records.authorize import authorize
 from askbus.records.changes import Change, Image, LedgerKind, Mismatch, Outcome, OutcomeState, Problem
 from askbus.records.engine import Records
-from askbus.records.failures import sqlstate
+from askbus.records.failures import NotDone, is_final, sqlstate, write_failure
 from askbus.records.ledger import Entry, Verdict
 from askbus.records.rows import Values
 from askbus.records.schema import Collection, ForeignKey, Schema
@@ -20,51 +21,93 @@ from askbus.records.settle import Progress, settle
 from askbus.runtime import crash
 
 
-async def undo(records: Records, undo_id: UUID, action_id: UUID, principal: Principal, *, dry_run: bool = False) -> Outcome:
+async def undo(
+    records: Records, undo_id: UUID, action_id: UUID, principal: Principal, *, dry_run: bool = False, rest: bool = False
+) -> Outcome:
     """Undoes the applied action `action_id` as `principal` and returns what the ledger says under `undo_id`: undone or refused.
 
-    Refused means that nothing was changed; `mismatches` lists every field, record and reference in the way. However often it is
-    called with the same undo id, the first outcome stands. A dry run does the same, rolls back and records nothing.
+    Refused means that nothing was changed; `mismatches` lists every field, record and reference in the way. With `rest` those are
+    left as they are, and the rest is undone; refused then means that there is no rest. However often it is called with the same undo
+    id, the first outcome stands. A dry run does the same, rolls back and records nothing.
     Raises Conflict when there is nothing applied to undo, Unavailable when the database is away or busy.
     """
 
     async def work(connection: AsyncConnection, progress: Progress) -> Verdict:
-        applied = await ledger.read(connection, action_id)
-        if applied is None or applied.state is not OutcomeState.APPLIED:
-            state = applied.state.value if applied else "not there"
-            raise Conflict(f"Only an applied action can be undone; this one is {state}.", {"state": state})
-        if await ledger.is_undone(connection, action_id):
-            return Verdict(state=OutcomeState.REFUSED, problem=Problem(operation="", message="This action was undone already."))
-        schema = await records.held_schema(connection, [image.collection for image in applied.images])
-        newest_first = list(reversed(applied.images))
-        found, steps = await _compare(connection, newest_first, schema)
-        for step in steps:
-            progress.operation = step.image.operation
-            authorize(principal, step, schema)
-        crash.point("records.undo.locked")
-        attempt = await connection.begin_nested()
-        await records.use_write_settings(connection)
-        found += await _restore(connection, steps, schema, progress)
-        progress.operation = ""
-        if found:
-            await attempt.rollback()
-            return Verdict(state=OutcomeState.REFUSED, mismatches=tuple(found))
-        await connection.execute(rows.CHECK_NOW)
-        await attempt.commit()
-        crash.point("records.undo.written")
-        return Verdict(state=OutcomeState.UNDONE, images=tuple(step.reversed() for step in steps))
+        return await _take_back(records, connection, action_id, principal, progress, rest=rest)
 
     entry = Entry(id=undo_id, kind=LedgerKind.UNDO, action_id=action_id)
     return await settle(records, principal, entry, work, dry_run=dry_run)
 
 
+async def rehearse(
+    records: Records, action_ids: Sequence[UUID], principal: Principal, *, rest: bool = False
+) -> tuple[Outcome, ...]:
+    """What undoing these actions one after the other would do now, up to the first that would be refused (with `rest`: all of them).
+
+    One transaction, which is rolled back: each is tried on the records as those before it would leave them.
+    Raises as `undo` does.
+    """
+    outcomes: list[Outcome] = []
+
+    async def work(connection: AsyncConnection, progress: Progress) -> Verdict:
+        outcomes.clear()
+        for action_id in action_ids:
+            await connection.execute(rows.CHECK_LATER)
+            await records.use_one_spelling(connection)
+            entry = Entry(id=uuid4(), kind=LedgerKind.UNDO, action_id=action_id)
+            await ledger.claim(connection, entry)
+            verdict = await _take_back(records, connection, action_id, principal, progress, rest=rest)
+            outcomes.append(ledger.outcome_of(entry, verdict, datetime.now(UTC), dry_run=True))
+            if verdict.state is OutcomeState.REFUSED and not rest:
+                break
+        return Verdict(state=OutcomeState.REFUSED)
+
+    entry = Entry(id=uuid4(), kind=LedgerKind.UNDO, action_id=action_ids[0])
+    ended = await settle(records, principal, entry, work, dry_run=True)
+    if ended.problem is not None:  # the database itself refused the one after those that went through
+        outcomes.append(ended.model_copy(update={"action_id": action_ids[len(outcomes)]}))
+    return tuple(outcomes)
+
+
+async def _take_back(
+    records: Records, connection: AsyncConnection, action_id: UUID, principal: Principal, progress: Progress, *, rest: bool
+) -> Verdict:
+    applied = await ledger.read(connection, action_id)
+    if applied is None or applied.state is not OutcomeState.APPLIED:
+        state = applied.state.value if applied else "not there"
+        raise Conflict(f"Only an applied action can be undone; this one is {state}.", {"state": state})
+    if await ledger.is_undone(connection, action_id):
+        return Verdict(state=OutcomeState.REFUSED, problem=Problem(operation="", message="This action was undone already."))
+    schema = await records.held_schema(connection, [image.collection for image in applied.images])
+    newest_first = list(reversed(applied.images))
+    found, steps = await _compare(connection, newest_first, schema, rest=rest)
+    for step in steps:
+        progress.operation = step.image.operation
+        authorize(principal, step, schema)
+    crash.point("records.undo.locked")
+    attempt = await connection.begin_nested()
+    await records.use_write_settings(connection)
+    done, refused = await _restore(connection, steps, schema, progress, rest=rest)
+    found += refused
+    progress.operation = ""
+    if found and not (rest and done):
+        await attempt.rollback()
+        return Verdict(state=OutcomeState.REFUSED, mismatches=tuple(found))
+    await connection.execute(rows.CHECK_NOW)
+    await attempt.commit()
+    crash.point("records.undo.written")
+    return Verdict(state=OutcomeState.UNDONE, images=tuple(step.reversed() for step in done), mismatches=tuple(found))
+
+
 class _Step:
     """One image to be reversed, with the record as it is found and the fields that go back."""
 
-    def __init__(self, image: Image, current: Values) -> None:
+    def __init__(self, image: Image, current: Values, left_out: Container[str] = ()) -> None:
         self.image, self.current = image, current
         self.kind, self.collection = image.kind, image.collection
-        self.restored = {name: text for name, text in image.before.items() if text != image.after.get(name)}
+        self.restored = {
+            name: text for name, text in image.before.items() if text != image.after.get(name) and name not in left_out
+        }
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -80,8 +123,11 @@ class _Step:
         return image.model_copy(update={"key": key, "key_before": image.key, "before": before, "after": self.restored})
 
 
-async def _compare(connection: AsyncConnection, images: Sequence[Image], schema: Schema) -> tuple[list[Mismatch], list[_Step]]:
-    """Locks every record and finds what is not as the action left it. Steps are what could be reversed."""
+async def _compare(
+    connection: AsyncConnection, images: Sequence[Image], schema: Schema, *, rest: bool
+) -> tuple[list[Mismatch], list[_Step]]:
+    """Locks every record and finds what is not as the action left it. Steps are what could be reversed; with `rest` also those
+    fields of a changed record that are still as they were left."""
     found: list[Mismatch] = []
     steps: list[_Step] = []
     for image in images:
@@ -105,8 +151,9 @@ async def _compare(connection: AsyncConnection, images: Sequence[Image], schema:
         if image.kind is Change.CREATE and await rows.read_sealed(connection, collection, image.key) != image.sealed:
             wrong.append(_mismatch(image, message="a field that may not be read was edited since"))
         found += wrong
-        if not wrong:
-            steps.append(_Step(image, current))
+        edited = {mismatch.field for mismatch in wrong}
+        if not wrong or (rest and image.kind is Change.UPDATE and not edited.issuperset(wanted)):
+            steps.append(_Step(image, current, edited))
     return found, steps
 
 
@@ -117,20 +164,42 @@ def _restorable(image: Image) -> list[str]:
     return [name for name, text in image.before.items() if text != image.after.get(name)]
 
 
-async def _restore(connection: AsyncConnection, steps: Sequence[_Step], schema: Schema, progress: Progress) -> list[Mismatch]:
+async def _restore(
+    connection: AsyncConnection, steps: Sequence[_Step], schema: Schema, progress: Progress, *, rest: bool
+) -> tuple[list[_Step], list[Mismatch]]:
+    """Which steps were done, and what was in the way of the others. With `rest` what the database refuses is in the way too."""
+    done: list[_Step] = []
     found: list[Mismatch] = []
     for step in steps:
         progress.operation = step.image.operation
-        collection = schema.collection(step.collection)
-        if step.kind is Change.CREATE:
-            references = await _references(connection, step, collection, schema)
-            found += references
-            if not references:
-                await rows.take_back(connection, collection, step.image.key)
-        elif step.restored:
-            await rows.change(connection, collection, step.image.key, step.restored)
+        try:
+            if rest:
+                async with connection.begin_nested():
+                    references = await _reverse(connection, step, schema)
+            else:
+                references = await _reverse(connection, step, schema)
+        except (DBAPIError, NotDone) as error:
+            if not rest or (isinstance(error, DBAPIError) and not is_final(error)):
+                raise
+            message = write_failure(error) if isinstance(error, DBAPIError) else str(error)
+            references = [_mismatch(step.image, message=message.rstrip("."))]
+        found += references
+        if not references:
+            done.append(step)
         crash.point("records.undo.operation")
-    return found
+    return done, found
+
+
+async def _reverse(connection: AsyncConnection, step: _Step, schema: Schema) -> list[Mismatch]:
+    """Reverses one step, unless something refers to what it would remove: then that is returned, and nothing was changed."""
+    collection = schema.collection(step.collection)
+    if step.kind is Change.CREATE:
+        if references := await _references(connection, step, collection, schema):
+            return references
+        await rows.take_back(connection, collection, step.image.key)
+    elif step.restored:
+        await rows.change(connection, collection, step.image.key, step.restored)
+    return []
 
 
 async def _references(connection: AsyncConnection, step: _Step, collection: Collection, schema: Schema) -> list[Mismatch]:

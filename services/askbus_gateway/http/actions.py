@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access.model import Principal
-from askbus.actions import reads
+from askbus.actions import reads, trail, turn_undos
 from askbus.actions.card import LONGEST_SHOWN
 from askbus.actions.model import (
     LONGEST_WAIT,
@@ -19,12 +19,14 @@ from askbus.actions.model import (
     Digest,
     PreviewUndo,
     Proposal,
+    ProposeAgain,
     ProposeChanges,
     Reason,
     RejectAction,
     UndoAction,
     WithdrawAction,
 )
+from askbus.actions.turn_undos import PreviewUndoTurn, UndoTurn
 from askbus.db.ids import new_id
 from askbus_gateway.http.gate import (
     Gate,
@@ -70,9 +72,11 @@ class RejectBody(_Body):
 
 
 class UndoBody(_Body):
-    """`dry_run`: say what would happen, and change nothing."""
+    """`dry_run`: say what would happen, and change nothing. `rest`: what was edited since is left out and listed, instead of refusing
+    the whole."""
 
     dry_run: bool = False
+    rest: bool = False
 
 
 class NoBody(_Body):
@@ -95,6 +99,10 @@ class Actions:
             Route("/v1/actions/{id}/reject", guarded(self.reject), methods=["POST"]),
             Route("/v1/actions/{id}/withdraw", guarded(self.withdraw), methods=["POST"]),
             Route("/v1/actions/{id}/undo", guarded(self.undo), methods=["POST"]),
+            Route("/v1/actions/{id}/propose-again", guarded(self.propose_again), methods=["POST"]),
+            Route("/v1/turns/{id}/undo", guarded(self.undo_turn), methods=["POST"]),
+            Route("/v1/undos/{id}", guarded(self.undone_together), methods=["GET"]),
+            Route("/v1/trail", guarded(self.trail), methods=["GET"]),
         ]
 
     async def list(self, request: Request) -> Response:
@@ -161,11 +169,42 @@ class Actions:
         said = await body(request, UndoBody)
         key, action_id = command_id(request), path_id(request)
         if said.dry_run:
-            preview = await self.gate.commands.ask(PreviewUndo(command_id=key, by=by, action_id=action_id))
+            preview = await self.gate.commands.ask(PreviewUndo(command_id=key, by=by, action_id=action_id, rest=said.rest))
             return present(preview)
         undo_id = key if "idempotency-key" in request.headers else new_id()
-        await self.gate.commands.ask(UndoAction(command_id=key, by=by, action_id=action_id, undo_id=undo_id))
+        await self.gate.commands.ask(UndoAction(command_id=key, by=by, action_id=action_id, undo_id=undo_id, rest=said.rest))
         return present(await reads.get(self.gate.pool, by, action_id))
+
+    async def propose_again(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        require_person(by)
+        await body(request, NoBody)
+        key = command_id(request)
+        action_id = key if "idempotency-key" in request.headers else new_id()
+        command = ProposeAgain(command_id=key, by=by, undone_id=path_id(request), action_id=action_id)
+        action = await self.gate.commands.ask(command)
+        return present(await reads.get(self.gate.pool, by, action.id), 201)
+
+    async def undo_turn(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        require_person(by)
+        said = await body(request, UndoBody)
+        key, turn_id = command_id(request), path_id(request)
+        if said.dry_run:
+            preview = await self.gate.commands.ask(PreviewUndoTurn(command_id=key, by=by, turn_id=turn_id, rest=said.rest))
+            return present(preview)
+        group_id = key if "idempotency-key" in request.headers else new_id()
+        await self.gate.commands.ask(UndoTurn(command_id=key, by=by, turn_id=turn_id, group_id=group_id, rest=said.rest))
+        return present(await turn_undos.get(self.gate.pool, by, group_id))
+
+    async def undone_together(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        await body(request, NoBody)
+        return present(await turn_undos.get(self.gate.pool, by, path_id(request)))
+
+    async def trail(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        return present(await trail.page(self.gate.pool, by, query(request, trail.TrailFilter)))
 
     async def _told(self, by: Principal, command: ConfirmAction | RejectAction | WithdrawAction) -> Response:
         action = await self.gate.commands.ask(command)

@@ -2,6 +2,7 @@
 SELECT n.*, a.operations, a.outcome, proposer.name AS proposed_by, token.name AS proposed_with, decider.name AS decided_by_name,
        coalesce((SELECT jsonb_agg(jsonb_build_object('id', u.id, 'action_id', u.action_id, 'user_id', u.user_id, 'state', u.state,
                                                      'requested_at', u.requested_at, 'settled_at', u.settled_at,
+                                                     'rest', u.rest, 'group_id', u.group_id,
                                                      'requested_by', who.name, 'outcome', u.outcome) ORDER BY u.requested_at, u.id)
                    FROM undos u JOIN users who ON who.id = u.user_id WHERE u.action_id = n.id), '[]') AS undos
   FROM actions_now n

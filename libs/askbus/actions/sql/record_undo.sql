@@ -14,7 +14,7 @@ undone AS (
            untold = a.untold + (a.token_id IS NOT NULL AND a.turn_id IS NULL)::int, trace = coalesce(:trace, a.trace)
       FROM settled, current
      WHERE a.id = current.id AND settled.state = 'done' AND current.state = 'applied')
-INSERT INTO audit_log (workspace_id, project_id, user_id, via, event, entity, entity_id)
+INSERT INTO audit_log (workspace_id, project_id, user_id, via, event, entity, entity_id, part_id)
 SELECT workspace_id, project_id, user_id, 'service',
-       CASE state WHEN 'done' THEN 'action.undone' ELSE 'action.undo_refused' END, 'action', action_id
+       CASE state WHEN 'done' THEN 'action.undone' ELSE 'action.undo_refused' END, 'action', action_id, id
   FROM settled
