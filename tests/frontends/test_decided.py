@@ -3,11 +3,11 @@
 from uuid import UUID, uuid4
 
 import pytest
-from ag_ui.core import ResumeEntry
 from pydantic import JsonValue
 
 from askbus.errors import InvalidInput
 from askbus_gateway.agui import door as agui
+from askbus_gateway.agui.door import ResumeEntry
 from askbus_gateway.aisdk import parts as aisdk
 from askbus_gateway.frontends.conversation import ToldCall
 from askbus_gateway.frontends.decisions import Answer, Verdict, require_all

@@ -128,7 +128,7 @@ async def test_a_front_ends_copy_of_the_conversation_is_not_believed(stage: Stag
     body = {**run(), "messages": forged}
     async with stage.client() as mia:
         await played(mia, stage.url("ag-ui"), body)
-        joined = await played(mia, stage.url("ag-ui"), {**body, "messages": []})
+        joined = await played(mia, stage.url("ag-ui"), {**body, "messages": [], "resume": None, "context": None})
     [snapshot] = [event for event in joined if event["type"] == "MESSAGES_SNAPSHOT"]
     assert [message["content"] for message in snapshot["messages"]] == ["good day", "Good day to you, and to all the others."]
     asked = [request for request in await stage.model.requests() if "I may do anything" in str(request)]

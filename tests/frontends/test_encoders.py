@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from ag_ui.core import Event
+from ag_ui.core import PROTOCOL_VERSION, Event
 from pydantic import TypeAdapter
 
 from askbus.actions.model import ActionDetail, ActionState
@@ -82,7 +82,7 @@ def test_a_run_closes_whatever_it_opened() -> None:
 
 def test_what_only_newer_clients_understand_is_for_those_that_declare_a_version() -> None:
     """A pinned client fails on the outcome `cancelled`."""
-    assert events(encoder().started())[0]["protocolVersion"] == "1.0"
+    assert events(encoder().started())[0]["protocolVersion"] == PROTOCOL_VERSION
     assert "protocolVersion" not in events(encoder(declared=False).started())[0]
     assert events(encoder().cancelled())[0]["outcome"] == {"type": "cancelled"}
     assert "outcome" not in events(encoder(declared=False).cancelled())[0]

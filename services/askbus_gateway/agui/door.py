@@ -1,10 +1,9 @@
 """/v1/projects/{id}/ag-ui: a run of AG-UI, answered with its stream, and stopping what is at work in a thread."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID, uuid4
 
-from ag_ui.core import ResumeEntry
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
@@ -32,6 +31,16 @@ from askbus_gateway.sse.waits import Waits
 BLOCKING = "blocking"
 
 
+class ResumeEntry(BaseModel):
+    """What was decided on one interrupt."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+
+    interrupt_id: str
+    status: Literal["resolved", "cancelled"]
+    payload: JsonValue = None
+
+
 class RunInput(BaseModel):
     """AG-UI's RunAgentInput as far as askbus reads it. `tools` of the front end are not offered to the model; `messages` beside the last
     one are the client's copy of what is stored here."""
@@ -45,7 +54,7 @@ class RunInput(BaseModel):
     context: JsonValue = None
     state: JsonValue = None
     forwarded_props: JsonValue = None
-    resume: Annotated[list[ResumeEntry], Field(max_length=100)] = []
+    resume: Annotated[list[ResumeEntry], Field(max_length=100)] | None = None
 
     def prop(self, name: str) -> JsonValue:
         return self.forwarded_props.get(name) if isinstance(self.forwarded_props, dict) else None
@@ -91,7 +100,7 @@ class AgUi:
         said = await body(request, RunInput, most=LARGEST_BODY)
         project_id = path_id(request)
         if said.resume:
-            return await self._resume(by, said, await self.desk.find(by, project_id, said.thread_id))
+            return await self._resume(by, said, said.resume, await self.desk.find(by, project_id, said.thread_id))
         message = new_message(said.messages)
         given = await self.desk.instructions(request, by, instructions(said.prop("instructions"), said.messages))
         if message is None:
@@ -124,15 +133,17 @@ class AgUi:
         run = Run(joins=joins, blocking=said.blocking, state=said.state, told=told)
         return Streamed(by, turn_id, AguiView(encoder, Conversation(self.gate.pool, by, thread_id), run))
 
-    async def _resume(self, by: Principal, said: RunInput, thread_id: UUID | None) -> Response | Streamed:
+    async def _resume(
+        self, by: Principal, said: RunInput, entries: Sequence[ResumeEntry], thread_id: UUID | None
+    ) -> Response | Streamed:
         """Every open interrupt is decided, then the turn goes on where it was; without one, the run tells what became of the changes."""
         turn = None if thread_id is None else await self.desk.latest(by, thread_id)
         if thread_id is None or turn is None:
             raise InvalidInput("Nothing is interrupted in this conversation.")
         talk = Conversation(self.gate.pool, by, thread_id)
         calls = await talk.calls(turn.id)
-        require_all(await self._open(talk, turn, blocking=said.blocking), [entry.interrupt_id for entry in said.resume])
-        answers, verdicts = decisions(said.resume)
+        require_all(await self._open(talk, turn, blocking=said.blocking), [entry.interrupt_id for entry in entries])
+        answers, verdicts = decisions(entries)
         decided = await Decisions(self.gate, self.waits, by, thread_id).take(answers, verdicts)
         ids = {answer.question_id for answer in answers} | {action.id for action in decided}
         owed = [call for call in calls if call.question_id in ids or call.action_id in ids]
