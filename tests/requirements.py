@@ -33,7 +33,7 @@ REQUIREMENTS: dict[str, str] = {
     "C24": WHOLE,
     "C25": WHOLE,
     "C26": WHOLE,
-    "C27": "labels, states and whether trying again is safe, kept with the calls; the console has no button for that yet",
+    "C27": WHOLE,
     "C28": WHOLE,
     "C29": WHOLE,
     "C30": "schemas, argument check, REST and documents come from two models, own tools' too; no MCP and no citations yet",

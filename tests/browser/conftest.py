@@ -14,6 +14,7 @@ from tests.browser.visits import Visits
 from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
 from askbus.db.pool import Pool, open_pool
+from askbus.models.config import ModelConfig
 from askbus.testing.composed import Composed, compose
 from askbus.testing.model_process import ScriptedModel
 from askbus.testing.people import Company, found_company
@@ -91,7 +92,8 @@ async def stack(
     ):
         await shop.run(SHOP)
         await provision(nats.url, ack_wait=1)
-        settings = {"model_base_url": model.base_url, "records_url": shop.url}
+        painter = ModelConfig(base_url=model.base_url, model="scripted", image_model="gpt-image-1")
+        settings = {"models": {"default": painter}, "records_url": shop.url}
         async with compose(database, nats.url, ALL_SIX, **settings) as askbus:
             yield Stack(askbus, database, shop)
 

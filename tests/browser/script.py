@@ -72,6 +72,14 @@ SCRIPT: list[JsonValue] = [
     },
     {"when": "hello", "steps": [{"text": "Hello to you. How are things?", "chunks": 6}]},
     {"when": "a bad day", "steps": [{"text": "Now it works.", "error_status": 400, "times": 1}]},
+    {"when": "a bad week", "steps": [{"text": "It was better then.", "error_status": 400, "times": 1}]},
+    {
+        "when": "draw a dot",
+        "steps": [
+            {"tool_calls": [{"name": "generate_image", "arguments": {"prompt": "a dot", "name": "a dot"}}]},
+            {"text": "There it is."},
+        ],
+    },
     {"when": "broken", "steps": [{"error_status": 400, "error_message": "secret provider words"}]},
     {"when": "", "steps": [{"text": "You said: {{said}}"}]},
 ]

@@ -61,6 +61,25 @@ async def test_files_are_attached_sent_and_seen_again(visit: Visits, model: Scri
     assert "image_url" in str([request.body for request in await model.requests()])
 
 
+@pytest.mark.requirement("W3", "C29")
+async def test_a_picture_that_was_made_is_seen(visit: Visits) -> None:
+    """It stands where the assistant made it, between the message and the words that follow, in each tab and after a reload."""
+    context = await visit.context("mia")
+    here = await visit.page(context)
+    await here.get_by_label("Message").fill("draw a dot")
+    await here.keyboard.press("Enter")
+    await expect(here.get_by_text("There it is.")).to_be_visible()
+    there = await visit.page(context, "/" + here.url.split("/", 3)[3])
+    for page in (here, there):
+        made = page.locator(".theirs").get_by_role("img", name="a dot.png")
+        await expect(made).to_be_visible()
+        await expect(made).to_have_js_property("naturalWidth", 1)
+        boxes = [await made.bounding_box(), await page.get_by_text("There it is.").bounding_box()]
+        assert boxes[0] is not None
+        assert boxes[1] is not None
+        assert boxes[0]["y"] < boxes[1]["y"]
+
+
 @pytest.mark.requirement("W2", "C14")
 async def test_a_file_that_is_not_taken_says_why_and_holds_nothing_up(visit: Visits) -> None:
     """The sentence is the server's; the message can be sent without it."""

@@ -92,5 +92,6 @@ async def test_every_control_has_a_name_and_shows_its_focus(visit: Visits) -> No
         "Confirm",
         "Reject",
         "Work completed",
+        "Answer again",
         "Message",
     ]

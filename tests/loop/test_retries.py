@@ -21,13 +21,14 @@ def shown(messages: list[Any]) -> list[tuple[str, str, bool]]:
 async def test_a_failed_turn_is_answered_by_a_new_one_and_kept(talk: Talk) -> None:
     """The model is asked as if for the first time; people see both answers to the one message, the old one as replaced."""
     failed = await talk.ask("moody")
-    assert (failed["state"], failed["cut"], failed["replaced_by"]) == ("failed", "failed", None)
+    assert (failed["state"], failed["cut"], failed["replaced_by"], failed["retry"]) == ("failed", "failed", None, True)
     made = await talk.retry(failed["id"])
     assert made.status_code == 201, made.text
     done = await talk.over(made.json()["id"])
     assert (done["state"], done["answer"], done["retry_of"]) == ("completed", "Some of it.", failed["id"])
     assert [spoken(body) for body in await talk.requests("moody")] == [[("user", "moody")]] * 2
-    assert (await talk.turn(failed["id"]))["replaced_by"] == done["id"]
+    replaced = await talk.turn(failed["id"])
+    assert (replaced["replaced_by"], replaced["retry"]) == (done["id"], False)
     assert shown(await talk.messages()) == [
         ("user", "moody", False),
         ("assistant", failed["answer"], True),
@@ -42,7 +43,9 @@ async def test_the_last_answer_is_made_anew_and_an_earlier_one_is_not(talk: Talk
     third = await talk.over((await talk.retry(second["id"])).json()["id"])
     assert third["retry_of"] == first["id"]
     assert [replaced for _role, _text, replaced in shown(await talk.messages())] == [False, True, True, False]
+    assert third["retry"]
     more = await talk.ask("one more, after three")
+    assert not (await talk.turn(third["id"]))["retry"]
     [body] = await talk.requests("one more, after three")
     assert spoken(body) == [("user", "plain words"), ("assistant", "Hello to you."), ("user", "one more, after three")]
     refused = await talk.retry(third["id"])

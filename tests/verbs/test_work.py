@@ -96,8 +96,10 @@ async def test_trying_again_is_offered_where_nothing_happens_twice(
     await ran(pool, failed, "failed")
     await ran(pool, beside, state)
     assert [one.retry for one in await work_of(pool, company, turn_id)] == [False, False]
+    assert not (await turns.get(pool, company["mia"].principal, turn_id)).retry
     assert await verbs.fail(loop, turn_id, "internal")
-    assert [one.retry for one in await work_of(pool, company, turn_id)] == [safe, False]
+    turn = await turns.get(pool, company["mia"].principal, turn_id)
+    assert [turn.retry, *(one.retry for one in turn.work)] == [safe, safe, False]
 
 
 @pytest.mark.requirement("C27")
@@ -118,4 +120,5 @@ async def test_what_was_tried_again_is_not_offered_once_more(loop: Pool, pool: P
     )
     async with loop.acquire() as db, db.transaction():
         await verbs.retry(db, command, trace=None)
-    assert [one.retry for one in (await turns.get(pool, company["mia"].principal, turn_id)).work] == [False]
+    turn = await turns.get(pool, company["mia"].principal, turn_id)
+    assert [turn.retry, *(one.retry for one in turn.work)] == [False, False]

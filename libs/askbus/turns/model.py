@@ -165,7 +165,8 @@ ERRORS: dict[str, TurnError] = {
 
 class TurnDetail(Turn):
     """A turn with its last message, what it waits for, what it proposed, the work that was done, and what it cost. `replaced_by` is the
-    latest turn that answers the same message after it."""
+    latest turn that answers the same message after it. `retry` says that answering the message once more is possible, and safe: nothing
+    that may not happen twice was begun."""
 
     answer: str | None
     cut: str | None
@@ -175,6 +176,7 @@ class TurnDetail(Turn):
     work: tuple[ShownCall, ...]
     usage: Totals
     replaced_by: UUID | None = None
+    retry: bool = False
     error: TurnError | None = None
 
 

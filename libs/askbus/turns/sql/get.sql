@@ -2,6 +2,13 @@
 SELECT t.*, m.text AS answer, m.cut, m.model,
        (SELECT r.id FROM turns r WHERE r.retry_of = coalesce(t.retry_of, t.id) AND r.queued_at > t.queued_at
          ORDER BY r.queued_at DESC LIMIT 1) AS replaced_by,
+       t.settled_at IS NOT NULL
+       AND NOT EXISTS (SELECT FROM turns r WHERE r.retry_of = coalesce(t.retry_of, t.id) AND r.queued_at > t.queued_at)
+       AND (t.state <> 'completed'
+            OR NOT EXISTS (SELECT FROM turns l JOIN turns asked ON asked.id = coalesce(t.retry_of, t.id)
+                            WHERE l.thread_id = t.thread_id AND l.retry_of IS NULL
+                              AND (l.queued_at, l.id) > (asked.queued_at, asked.id)))
+       AND NOT EXISTS (SELECT FROM tool_calls b JOIN tool_runs s ON s.id = b.id WHERE b.turn_id = t.id AND NOT b.may_repeat) AS retry,
        ARRAY(SELECT q.id FROM questions q WHERE q.turn_id = t.id AND q.state = 'open' ORDER BY q.id) AS questions,
        ARRAY(SELECT a.id FROM actions a WHERE a.thread_id = t.thread_id AND a.turn_id = t.id ORDER BY a.id) AS actions,
        coalesce((SELECT jsonb_agg(jsonb_build_object(

@@ -3,14 +3,13 @@
 import { api, newId } from './api.js';
 import { Composer } from './composer.js';
 import { button, el, fill, iconButton, Problem } from './elements.js';
+import { readHistory } from './history.js';
 import { reasonNot } from './rights.js';
+import { EndKeeper } from './scroll.js';
 import { Stream } from './stream.js';
 import { threadMenu } from './threads.js';
 import { OPEN, TurnView } from './turn.js';
 import { count } from './words.js';
-
-/** Pixels from the end within which a reader follows what is written. */
-const NEAR = 80;
 
 /**
  * Shows one conversation, or begins one in `projectId` when the first message is sent. `context` is `{me, feed, people, home}`;
@@ -36,11 +35,10 @@ export class Conversation {
   #problem = new Problem();
   #list = el('div', { class: 'column turns', role: 'log', 'aria-live': 'off', 'aria-label': 'Conversation' });
   #scroller = el('div', { class: 'scroller', tabIndex: -1 }, this.#list);
-  #latest = iconButton('Go to the latest', 'down', { class: 'round latest', hidden: true });
+  #end = new EndKeeper(this.#scroller, this.#list, () => this.#composer.focus());
   #composer;
   #menu;
   #unsubscribe;
-  #following = true;
   #stopped = false;
 
   constructor(context, { threadId = null, projectId = null, onThread }) {
@@ -64,9 +62,8 @@ export class Conversation {
       this.element,
       el('div', { class: 'column bar' }, close, this.#title, this.#menu),
       this.#scroller,
-      el('div', { class: 'column dock' }, this.#latest, this.#problem.element, this.#composer.element),
+      el('div', { class: 'column dock' }, this.#end.button, this.#problem.element, this.#composer.element),
     );
-    this.#followTheEnd();
     const moved = (change) => change.entity === 'turn' && this.#moved(change);
     const isThis = (change) => change.entity === 'thread' && change.id === this.#threadId;
     this.#unsubscribe = context.feed.subscribe({
@@ -82,7 +79,7 @@ export class Conversation {
     this.#stopped = true;
     this.#unsubscribe();
     this.#stream?.stop();
-    this.#resized.disconnect();
+    this.#end.stop();
     for (const turn of this.#views()) turn.stop();
   }
 
@@ -100,11 +97,10 @@ export class Conversation {
 
   /** Sends a message: it is on the page at once, and on the server exactly once however often it has to be tried. */
   send(text, files = []) {
-    const view = new TurnView(this.#context, text, files, (turnId) => this.#retry(turnId));
+    const view = this.#view({ text, attachments: files });
     const messageId = newId();
     this.#list.append(view.element);
-    this.#following = true;
-    this.#toEnd();
+    this.#end.follow();
     const attempt = () => {
       view.sending();
       this.#sent = this.#sent.then(() => this.#post(view, text, messageId, files)).catch((error) => view.unsent(error, attempt));
@@ -120,11 +116,9 @@ export class Conversation {
     }
     const attachments = files.map((file) => file.id);
     const turn = await api.startTurn(this.#threadId, text, messageId, attachments);
-    view.accepted(
-      turn.id,
-      this.#views().some((each) => !each.settled),
-    );
-    this.#turns.set(turn.id, view);
+    for (const each of this.#views()) if (each.state === 'completed') each.offer(false);
+    this.#know(view, turn.id, turn.id);
+    view.accepted(this.#waits());
     if (this.#title.textContent === 'New conversation') this.#title.textContent = text.split('\n')[0].slice(0, 80);
     this.#follow();
   }
@@ -137,18 +131,6 @@ export class Conversation {
       await api.cancelTurn(view.id);
     } catch (error) {
       if (error.code !== 'conflict') this.#problem.say(error);
-    }
-  }
-
-  /** Has a turn's message answered once more, and says whether that is on its way. */
-  async #retry(turnId) {
-    try {
-      this.#show((await api.retryTurn(turnId)).id, [], true, null);
-      this.#follow();
-      return true;
-    } catch (error) {
-      this.#problem.say(error);
-      return false;
     }
   }
 
@@ -199,13 +181,8 @@ export class Conversation {
 
   async #read() {
     await this.#sent;
-    const thread = await api.thread(this.#threadId);
+    const { thread, tries } = await readHistory(this.#threadId, this.#views());
     await this.#sent;
-    const groups = byTurn(thread.messages);
-    const open = new Set(thread.open_turns);
-    const silent = [...open, ...this.#views().map((view) => view.id)].filter((id) => id && !groups.has(id));
-    for (const id of silent) groups.set(id, []);
-    const ended = await Promise.all([...groups].map(([id, messages]) => this.#ending(id, messages, open.has(id))));
     this.#problem.say(null);
     if (!this.#turns.size) fill(this.#list);
     this.#named(thread);
@@ -213,9 +190,9 @@ export class Conversation {
     this.#dropped.hidden = !thread.dropped_turns;
     this.#dropped.textContent = `${count(thread.dropped_turns, 'earlier exchange')} not kept any more.`;
     if (thread.dropped_turns && !this.#dropped.isConnected) this.#list.prepend(this.#dropped);
-    [...groups].forEach(([id, messages], at) => this.#show(id, messages, open.has(id), ended[at], groups));
+    for (const each of tries) this.#show(each);
     this.#follow();
-    this.#toEnd();
+    this.#end.keep();
   }
 
   #named(thread) {
@@ -225,26 +202,49 @@ export class Conversation {
     this.#onThread(thread);
   }
 
-  /** How a turn ended, where its messages do not say so themselves. */
-  #ending(id, messages, open) {
-    const last = messages.at(-1);
-    const plain = last?.role === 'assistant' && !last.calls.length && last.cut !== 'stopped' && last.cut !== 'failed';
-    return open || plain || this.#turns.get(id)?.settled ? null : api.turn(id);
+  #show({ id, of, said, messages, open, turn, replaced, again }) {
+    const view = this.#turns.get(id) ?? this.#answer(id, of, said);
+    if (!view.settled) {
+      if (!open) view.settle(messages, turn ?? null);
+      else if (this.#followed !== id) view.stored(messages, messages.some(({ role }) => role === 'assistant') ? 'running' : view.state);
+    }
+    if (replaced) view.replace();
+    else if (again !== undefined || view.state === 'completed') view.offer(again);
   }
 
-  #show(id, messages, open, turn, groups) {
-    let view = this.#turns.get(id);
-    if (!view) {
-      const said = messages.find((message) => message.role === 'user');
-      view = new TurnView(this.#context, said?.text ?? null, said?.attachments, (turnId) => this.#retry(turnId));
-      view.id = id;
-      this.#turns.set(id, view);
-      this.#list.append(view.element);
-    }
-    if (view.settled) return;
-    if (open) {
-      if (this.#followed !== id) view.stored(messages, messages.length > 1 ? 'running' : view.state);
-    } else view.settle(messages, turn, groups.has(turn?.replaced_by));
+  /** A further answer stands below the earlier ones to its message; a message stands at the end. */
+  #answer(id, of, said) {
+    const view = this.#view(said);
+    const before = this.#views().findLast((each) => each.of === of);
+    if (before) before.element.after(view.element);
+    else this.#list.append(view.element);
+    this.#know(view, id, of);
+    return view;
+  }
+
+  #view(said) {
+    const may = !reasonNot(this.#context.me, 'chat', this.#projectId);
+    return new TurnView(this.#context, said, may ? (view) => this.#again(view) : null);
+  }
+
+  /** Answers the message of a turn once more. Asked for twice, also in another tab, that is one new answer. */
+  async #again(view) {
+    const done = await this.#problem.around([view.again], async () => {
+      const { id } = await api.retryTurn(view.id);
+      if (!this.#turns.has(id)) this.#answer(id, view.of, null).accepted(this.#waits());
+      view.replace();
+      this.#follow();
+    });
+    if (done) this.#composer.focus();
+  }
+
+  #waits() {
+    return this.#views().filter((each) => !each.settled).length > 1;
+  }
+
+  #know(view, id, of) {
+    Object.assign(view, { id, of });
+    this.#turns.set(id, view);
   }
 
   /** Follows the first turn that is not over; the others wait for it. */
@@ -268,33 +268,4 @@ export class Conversation {
     this.#followed = null;
     this.#reload();
   }
-
-  #resized = new ResizeObserver(() => this.#following && this.#toEnd());
-
-  /** The end stays in sight while it grows, unless the reader went up to read; then a button leads back. */
-  #followTheEnd() {
-    const scroller = this.#scroller;
-    scroller.addEventListener('scroll', () => {
-      this.#following = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR;
-      this.#latest.hidden = this.#following;
-    });
-    this.#latest.addEventListener('click', () => {
-      this.#following = true;
-      this.#toEnd();
-      this.#composer.focus();
-    });
-    this.#resized.observe(this.#list);
-    this.#resized.observe(scroller);
-  }
-
-  #toEnd() {
-    if (this.#following) this.#scroller.scrollTop = this.#scroller.scrollHeight;
-  }
-}
-
-/** The messages of each turn, in the order in which the turns came. */
-function byTurn(messages) {
-  const groups = new Map();
-  for (const message of messages) groups.set(message.turn_id, [...(groups.get(message.turn_id) ?? []), message]);
-  return groups;
 }

@@ -18,9 +18,10 @@ const CUTS = {
 class Segment {
   view = new MarkdownView();
   cards = el('div', { class: 'cards' });
-  pictures = el('div');
+  pictures = el('div', { class: 'pictures' });
   element = el('div', { class: 'segment' }, this.view.element, this.pictures, this.cards);
   calls = [];
+  shown = 0;
   attempt = 0;
   text = '';
   /** The stored stream begins anew: what comes next for this step is not a continuation of what is here. */
@@ -32,34 +33,41 @@ class Segment {
 
   /** Pictures that the calls of this step made. */
   show(files) {
-    if (this.pictures.childElementCount === 0 && files.length) fill(this.pictures, shownFiles(files));
+    if (files.length !== this.shown) fill(this.pictures, shownFiles(files));
+    this.shown = files.length;
   }
 }
 
-/** `context` is `{me, feed, people}`. The id is known once the message was taken. `text` is null where the turn answers an earlier message
-    once more; `onRetry` has that done, given a turn's id. */
+/**
+ * `context` is `{me, feed, people}`. `said` is the person's message, or null where this answers an earlier one again; `onAgain(view)` is
+ * called to answer it once more, null where this person may not.
+ */
 export class TurnView {
   element = el('section', { class: 'turn' });
+  /** Of the turn; known once the message was taken. */
   id = null;
+  /** Of the turn that brought the message. */
+  of = null;
+  /** The button that answers once more. */
+  again;
   state = 'queued';
   /** Whether the stored outcome is shown, so that nothing more is to come. */
   settled = false;
   #context;
-  #onRetry;
   #segments = new Map();
   #cards = new Map();
   #dirty = new Set();
-  #mine = el('div', { class: 'mine' });
   #theirs = el('div', { class: 'theirs' });
   #foot = el('div', { class: 'turn-foot' });
   #activity = '';
+  #replaced = false;
 
-  constructor(context, text, files = [], onRetry = null) {
+  constructor(context, said, onAgain) {
     this.#context = context;
-    this.#onRetry = onRetry;
-    this.#mine.hidden = text === null;
-    fill(this.#mine, el('span', { class: 'unseen' }, 'You said'), files.length > 0 && shownFiles(files), el('p', {}, text));
-    fill(this.element, this.#mine, this.#theirs, this.#foot);
+    this.again = onAgain && button('', { class: 'again', hidden: true, on: { click: () => onAgain(this) } });
+    const files = said?.attachments.length > 0 && shownFiles(said.attachments);
+    const mine = said && el('div', { class: 'mine' }, el('span', { class: 'unseen' }, 'You said'), files, el('p', {}, said.text));
+    fill(this.element, mine, this.#theirs, this.#foot);
   }
 
   sending() {
@@ -71,8 +79,7 @@ export class TurnView {
   }
 
   /** The message is stored. `waits`: another turn of the conversation is to end first. */
-  accepted(id, waits) {
-    this.id = id;
+  accepted(waits) {
     this.#work(waits ? 'Waiting for its turn' : 'Thinking');
   }
 
@@ -161,7 +168,7 @@ export class TurnView {
   }
 
   /** The end: what is stored takes the place of what was streamed. `turn` is null where its messages say it all. */
-  settle(messages, turn, replaced) {
+  settle(messages, turn) {
     this.stored(messages, turn?.state ?? 'completed');
     this.settled = true;
     const calls = messages.flatMap((message) => message.calls);
@@ -170,16 +177,34 @@ export class TurnView {
     fill(
       this.#foot,
       this.#ending(turn, cut),
-      this.#again(turn, replaced || messages.some((message) => message.replaced)),
       el(
         'div',
         { class: 'meta' },
         calls.length > 0 && workDone(calls),
+        this.again,
         last?.model && el('span', { class: 'quiet' }, last.model),
       ),
     );
     if (this.#activity) announce(turn?.error?.message ?? 'The answer is complete.');
     this.#activity = '';
+  }
+
+  /** Whether answering once more is offered. */
+  offer(again) {
+    if (!this.again) return;
+    this.again.textContent = this.state === 'completed' ? 'Answer again' : 'Try again';
+    this.again.hidden = !again || this.#replaced;
+  }
+
+  /** A later answer to the same message counts. What this one said stays, folded, unless cards that came of it are to be seen. */
+  replace() {
+    if (this.#replaced) return;
+    this.#replaced = true;
+    this.offer(false);
+    if (![...this.#segments.values()].some((each) => each.text || each.calls.length)) return;
+    const fold = el('details', { class: 'replaced', open: this.#cards.size > 0 }, el('summary', {}, 'Earlier answer, replaced'));
+    this.element.append(fold);
+    fold.append(this.#theirs, this.#foot);
   }
 
   #ending(turn, cut) {
@@ -189,22 +214,6 @@ export class TurnView {
       return el('p', { class: 'quiet' }, words[turn.cancel_reason] ?? 'Stopped.');
     }
     return cut && el('p', { class: 'quiet' }, cut);
-  }
-
-  /** What failed or was stopped may be answered once more, unless it was. */
-  #again(turn, replaced) {
-    if (replaced) return el('p', { class: 'quiet' }, 'Answered once more below.');
-    if (!this.#onRetry || !(turn?.error || turn?.cancel_reason === 'stopped')) return null;
-    const again = button('Try again', {
-      on: {
-        click: async () => {
-          again.disabled = true;
-          if (await this.#onRetry(turn.replaced_by ?? turn.id)) again.remove();
-          else again.disabled = false;
-        },
-      },
-    });
-    return again;
   }
 
   #segment(step) {
