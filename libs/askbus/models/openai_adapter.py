@@ -1,79 +1,26 @@
-"""The OpenAI wire over the official SDK: any endpoint that speaks chat completions, by its base URL.
+"""The OpenAI wire over the official SDK: any endpoint that speaks chat completions, by its base URL."""
 
-The SDK gives the client, authentication and error types. Its event stream is read as bytes into our own parser and assembler: stream
-repair needs the raw events, and a pydantic object for each chunk costs more CPU than the rest of a turn.
-"""
+from types import ModuleType
 
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, cast
-
-import httpx2
-
-from askbus.models.config import ModelConfig
-from askbus.models.faults import classify
-from askbus.models.model import Accepts, Fault, JsonObject, ModelEvent, ModelRequest, ProviderError
+from askbus.models.model import JsonObject, ModelRequest
 from askbus.models.openai_assembler import OpenAIAssembler
 from askbus.models.openai_history import request_body
-from askbus.models.streaming import HEADERS, Tries, retry_after, stream_answer
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+from askbus.models.sdk_model import SdkModel
 
 
-class OpenAIModel:
-    """One model behind one client."""
+class OpenAIModel(SdkModel):
+    """One model behind an `AsyncOpenAI` client."""
 
-    def __init__(self, client: "AsyncOpenAI", config: ModelConfig, tries: Tries) -> None:
-        self._client = client
-        self._config = config
-        self._maker = f"openai {str(client.base_url).rstrip('/')} {config.model}"
-        self._tries = tries
+    provider = "openai"
+    path = "/chat/completions"
 
-    @property
-    def name(self) -> str:
-        return self._config.model
+    def _sdk(self) -> ModuleType:
+        import openai  # noqa: PLC0415  # costs a second
 
-    @property
-    def accepts(self) -> Accepts:
-        return Accepts(images=self._config.images, documents=self._config.documents)
+        return openai
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+    def _body(self, request: ModelRequest) -> JsonObject:
+        return request_body(request, self._config, maker=self._maker)
 
-    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        """Deltas as they come, then one Completion. Raises ProviderError, once retries have not helped or text has been streamed.
-
-        Close it (`contextlib.aclosing`) or cancel the task to stop: the HTTP stream is closed at once.
-        """
-        body = request_body(request, self._config, maker=self._maker)
-        return stream_answer(
-            lambda: self._open(body),
-            lambda: OpenAIAssembler(self._maker, self._config.model),
-            self._tries,
-            patience=request.patience,
-            model=self._config.model,
-        )
-
-    async def _open(self, body: JsonObject) -> httpx2.Response:
-        """The response, its body unread. A redirect is refused: the key and the conversation are for this endpoint alone."""
-        from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncStream  # noqa: PLC0415  # costs a second
-
-        try:
-            response: object = await self._client.post(
-                "/chat/completions",
-                cast_to=httpx2.Response,
-                body=body,
-                options={"headers": HEADERS, "max_retries": 0, "follow_redirects": False},
-                stream=True,
-                stream_cls=AsyncStream[object],
-            )
-        except APITimeoutError as error:
-            raise ProviderError(Fault.TIMED_OUT, "no response in time") from error
-        except APIConnectionError as error:
-            raise ProviderError(Fault.CONNECTION, repr(error.__cause__)) from error
-        except APIStatusError as error:
-            fault, detail = classify(cast("JsonObject", error.body), error.status_code)
-            detail = detail.replace(self._client.api_key, "[key]")
-            raise ProviderError(fault, detail, retry_after=retry_after(error.response.headers)) from error
-        return cast("httpx2.Response", response)
+    def _assembler(self) -> OpenAIAssembler:
+        return OpenAIAssembler(self._maker, self._config.model)

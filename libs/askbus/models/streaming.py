@@ -12,11 +12,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from random import SystemRandom
-from typing import NoReturn, Protocol
 
 import httpx2
 import structlog
 
+from askbus.models.assembler import Assembler
 from askbus.models.billing import total
 from askbus.models.model import Completion, Fault, ProviderError, TextDelta, Usage
 from askbus.models.sse import LONGEST, EventStreamParser, EventTooLong, ServerSentEvent
@@ -31,24 +31,6 @@ _GRACE = 0.5
 _DRAIN = 0.1
 _LONGEST_DELAY = 8.0
 _random = SystemRandom()
-
-
-class Assembler(Protocol):
-    """What makes an answer of a wire's events."""
-
-    started: bool
-    done: bool
-
-    @property
-    def finished(self) -> bool: ...
-
-    def feed(self, data: str) -> str: ...
-
-    def close(self) -> str: ...
-
-    def fail(self, fault: Fault, detail: str) -> NoReturn: ...
-
-    def completion(self) -> Completion: ...
 
 
 @dataclass(frozen=True)
