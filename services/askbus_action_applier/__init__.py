@@ -6,6 +6,7 @@ Its crash points, in the order in which one action meets them (those of `records
     applier.propose.after_commit      pending; the proposer has no answer yet
     applier.confirm.before_commit
     applier.confirm.after_commit      confirmed; nobody was woken yet
+    applier.decide.after_commit       confirmed in part, or rejected; edited values were validated before, with no effect
     applier.reject.before_commit
     applier.reject.after_commit
     applier.withdraw.before_commit

@@ -2,6 +2,7 @@
 
 from askbus.actions.model import (
     ConfirmAction,
+    DecideAction,
     PreviewUndo,
     ProposeAgain,
     ProposeChanges,
@@ -40,6 +41,7 @@ async def wire(ground: Ground) -> None:
     handlers = Handlers(ground.pool, target)
     ground.answers(ProposeChanges, handlers.on_propose_changes)
     ground.answers(ConfirmAction, handlers.on_confirm_action)
+    ground.answers(DecideAction, handlers.on_decide_action)
     ground.answers(RejectAction, handlers.on_reject_action)
     ground.answers(WithdrawAction, handlers.on_withdraw_action)
     ground.answers(UndoAction, handlers.on_undo_action)

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from askbus.actions import reads, turn_undos, verbs
 from askbus.actions.again import operations_again, to_the_letter
 from askbus.actions.card import result_of
+from askbus.actions.deciding import decide
+from askbus.actions.decisions import Decision, decided_on, edited_of
 from askbus.actions.model import (
     Action,
     ActionState,
     ConfirmAction,
+    DecideAction,
     PreviewUndo,
     Proposal,
     ProposeAgain,
@@ -22,7 +25,7 @@ from askbus.actions.model import (
 from askbus.actions.turn_undos import Asked, PreviewUndoTurn, TurnUndoPreview, UndoTurn
 from askbus.db.pool import Pool
 from askbus.errors import Conflict, TooLarge
-from askbus.records.changes import Outcome, PreparedAction, PreparedOperation
+from askbus.records.changes import Outcome, PreparedOperation
 from askbus.records.propose import prepare
 from askbus.records.undo import rehearse, undo
 from askbus.runtime import crash
@@ -50,7 +53,7 @@ class Handlers:
         prepared = await prepare(self.target.records, command.by, command.proposal.operations)
         if exactly:
             prepared = to_the_letter(prepared, exactly)
-        _refuse_large(prepared)
+        _refuse_large(prepared.operations)
         crash.point("applier.propose.before_commit")
         action = await verbs.propose(self.pool, command, prepared, trace=traceparent())
         crash.point("applier.propose.after_commit")
@@ -61,6 +64,22 @@ class Handlers:
         crash.point("applier.confirm.before_commit")
         action = await verbs.confirm(self.pool, command, trace=traceparent())
         crash.point("applier.confirm.after_commit")
+        return action
+
+    async def on_decide_action(self, command: DecideAction) -> Action:
+        """Edited values are validated as those of a proposal are, with the rights of whoever edits."""
+        _ = self.target.records
+        verbs.require_person(command.by)
+        action, operations = await reads.to_decide(self.pool, command.by, command.action_id)
+        decision: Decision | None = None
+        if action.state is ActionState.PENDING and action.digest == command.digest:
+            prepared: Sequence[PreparedOperation] = ()
+            if edited := edited_of(operations, command.decisions):
+                prepared = (await prepare(self.target.records, command.by, edited)).operations
+            decision = decided_on(operations, command.decisions, prepared)
+            _refuse_large(decision.confirmed)
+        action = await decide(self.pool, command, decision, trace=traceparent())
+        crash.point("applier.decide.after_commit")
         return action
 
     async def on_reject_action(self, command: RejectAction) -> Action:
@@ -130,7 +149,7 @@ def _preview(outcome: Outcome) -> UndoPreview:
     return UndoPreview(action_id=outcome.action_id, state=verbs.UNDONE[outcome.state], outcome=result_of(outcome))
 
 
-def _refuse_large(prepared: PreparedAction) -> None:
-    size = sum(len(operation.model_dump_json()) for operation in prepared.operations)
+def _refuse_large(operations: Sequence[PreparedOperation]) -> None:
+    size = sum(len(operation.model_dump_json()) for operation in operations)
     if size > LARGEST_STORED:
         raise TooLarge(f"With the values that it replaces this comes to {size} bytes; propose at most {LARGEST_STORED} at once.")

@@ -67,23 +67,50 @@ async def a_turn_changes_a_record(world: World) -> None:
     """Read, ask, answer, propose, confirm, apply, undo: every service has its part."""
     customer = next(RECORDS)
     before = await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = $1", customer)
-    note = f"n{uuid4().hex[:8]}"
     async with world.browser(world.company["mia"]) as mia:
-        turn_id = await start_turn(world, mia, f"note {customer} {note}")
-        [question_id] = (await turn_once(mia, turn_id, "waiting"))["questions"]
-        await mia.post(f"/v1/questions/{question_id}/answer", {"answer": "yes"})
-        turn = await turn_once(mia, turn_id, "completed")
-        assert turn["answer"] == "I have proposed it, and it waits for you."
-        [action_id] = turn["actions"]
-        digest = (await mia.get(f"/v1/actions/{action_id}"))["digest"]
-        await mia.post(f"/v1/actions/{action_id}/confirm", {"digest": digest})
-        await action_once(mia, action_id, "applied")
-        assert await world.record("SELECT note FROM customers WHERE id = $1", customer) == note
+        action_id = (await changed_by_a_turn(world, mia, customer))["actions"][0]
         await mia.post(f"/v1/actions/{action_id}/undo")
         await action_once(mia, action_id, "undone")
     assert await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = $1", customer) == before
     entries = await world.record("SELECT count(*) FROM askbus_ledger.outcomes WHERE action_id = $1", action_id)
     assert entries == 2
+
+
+async def changed_by_a_turn(world: World, mia: Patient, customer: int) -> Any:
+    """The turn whose one action is applied."""
+    note = f"n{uuid4().hex[:8]}"
+    turn_id = await start_turn(world, mia, f"note {customer} {note}")
+    [question_id] = (await turn_once(mia, turn_id, "waiting"))["questions"]
+    await mia.post(f"/v1/questions/{question_id}/answer", {"answer": "yes"})
+    turn = await turn_once(mia, turn_id, "completed")
+    assert turn["answer"] == "I have proposed it, and it waits for you."
+    [action_id] = turn["actions"]
+    digest = (await mia.get(f"/v1/actions/{action_id}"))["digest"]
+    await mia.post(f"/v1/actions/{action_id}/confirm", {"digest": digest})
+    await action_once(mia, action_id, "applied")
+    assert await world.record("SELECT note FROM customers WHERE id = $1", customer) == note
+    return turn
+
+
+async def a_turn_is_undone(world: World) -> None:
+    """Two changes of one turn are taken back together, the last one first, and proposed anew; nobody confirms that."""
+    customer = next(RECORDS)
+    before = await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = $1", customer)
+    async with world.browser(world.company["mia"]) as mia:
+        turn = await changed_by_a_turn(world, mia, customer)
+        operation = {"id": "a", "kind": "update", "collection": "customers", "record": customer, "values": {"note": "later"}}
+        later = await mia.post("/v1/actions", {"project_id": str(world.company.north), "operations": [operation]})
+        await mia.post(f"/v1/actions/{later['id']}/confirm", {"digest": later["digest"]})
+        await action_once(mia, later["id"], "applied")
+        await world.db.execute(
+            "UPDATE actions SET thread_id = $2, turn_id = $3 WHERE id = $1", later["id"], turn["thread_id"], turn["id"]
+        )
+        asked = await mia.post(f"/v1/turns/{turn['id']}/undo")
+        undone = await once(lambda: mia.get(f"/v1/undos/{asked['id']}"), "done", on_the_way={"requested"})
+        assert [one["action_id"] for one in undone["undos"]] == [later["id"], turn["actions"][0]]
+        assert await world.record("SELECT row_to_json(c)::text FROM customers c WHERE id = $1", customer) == before
+        again = await mia.post(f"/v1/actions/{later['id']}/propose-again")
+        await mia.post(f"/v1/actions/{again['id']}/reject")
 
 
 async def an_agent_asks(world: World) -> None:
@@ -137,7 +164,8 @@ async def a_temporary_chat_is_closed(world: World) -> None:
 
 
 async def small_decisions(world: World) -> None:
-    """Proposed over HTTP: one rejected, one withdrawn, one whose value somebody else takes first, so that applying it fails."""
+    """Proposed over HTTP: one rejected, one withdrawn, one whose value somebody else takes first, so that applying it fails;
+    and one of which a part is confirmed."""
     taken = f"{uuid4().hex[:8]}@example.com"
     async with world.browser(world.company["mia"]) as mia:
 
@@ -149,6 +177,17 @@ async def small_decisions(world: World) -> None:
         await mia.post(f"/v1/actions/{rejected['id']}/reject", {"reason": "wrong customer"})
         withdrawn = await propose({"note": "never mind"})
         await mia.post(f"/v1/actions/{withdrawn['id']}/withdraw")
+        note = uuid4().hex[:8]
+        partly = [
+            {"id": f"r{record}", "kind": "update", "collection": "customers", "record": record, "values": {"note": note}}
+            for record in (8, 9)
+        ]
+        shown = await mia.post("/v1/actions", {"project_id": str(world.company.north), "operations": partly})
+        said = [{"operation": "r8", "confirm": True}, {"operation": "r9", "confirm": False, "reason": "not this one"}]
+        await mia.post(f"/v1/actions/{shown['id']}/decide", {"digest": shown["digest"], "decisions": said})
+        decided = await action_once(mia, shown["id"], "applied")
+        assert [operation["decision"] for operation in decided["card"]] == ["confirmed", "rejected"]
+        assert await world.record("SELECT array_agg(id) FROM customers WHERE note = $1", note) == [8]
         failing = await propose({"email": taken})
         await world.record("UPDATE customers SET email = $1 WHERE id = 5 RETURNING id", taken)
         await mia.post(f"/v1/actions/{failing['id']}/confirm", {"digest": failing["digest"]})

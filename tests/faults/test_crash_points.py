@@ -16,6 +16,7 @@ Scene = Callable[[World], Awaitable[None]]
 
 Scenes = tuple[Scene, ...]
 TURN: Scenes = (scenes.a_turn_changes_a_record,)
+UNDOING: Scenes = (scenes.a_turn_is_undone,)
 REPEATING: Scenes = (scenes.a_turn_is_repeated,)
 FAILING: Scenes = (scenes.a_turn_fails,)
 ASKING: Scenes = (scenes.an_agent_asks,)
@@ -63,7 +64,8 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (TURN + ASKING, {"action-applier": "records.undo.after_commit", "question-broker": "broker.cancel.after_commit"}),
     (TURN + ASKING, {"action-applier": "applier.undo.before_copy", "question-broker": "broker.tell.before_publish"}),
     (TURN + ASKING, {"action-applier": "applier.undo.after_copy", "question-broker": "broker.tell.after_publish"}),
-    (STOPPING, {"agent-loop": "agent.cancel.after_commit", "question-broker": "broker.turn_cancelled.after_commit"}),
+    (STOPPING + DECIDING, {"agent-loop": "agent.cancel.after_commit", "question-broker": "broker.turn_cancelled.after_commit",
+                           "action-applier": "applier.decide.after_commit"}),
     (DECIDING + STOPPING + PAINTING, {"action-applier": "applier.reject.before_commit", "agent-loop": "agent.cancel.before_commit",
                                       "tool-runner": "runner.generate_image.before_commit"}),
     (DECIDING + STOPPING + PAINTING, {"action-applier": "applier.reject.after_commit", "agent-loop": "agent.stop.before_record",
@@ -72,15 +74,16 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (DECIDING + CLOSING, {"action-applier": "relay.action-applier.before_publish", "agent-loop": "agent.delete_thread.before_commit"}),
     (DECIDING + CLOSING, {"action-applier": "relay.action-applier.after_publish", "agent-loop": "agent.delete_thread.after_commit"}),
     (DECIDING, {"action-applier": "worker.action-applier.before_ack", "gateway": "command.ProposeChanges.after_reply"}),
-    (TURN, {"gateway": "command.CreateThread.before_send", "agent-loop": "worker.agent-loop.before_ack",
-            "tool-runner": "worker.tool-runner.before_ack", "question-broker": "worker.question-broker.before_ack"}),
+    (UNDOING, {"gateway": "command.CreateThread.before_send", "agent-loop": "worker.agent-loop.before_ack",
+               "action-applier": "applier.undo_turn.before_commit", "tool-runner": "worker.tool-runner.before_ack",
+               "question-broker": "worker.question-broker.before_ack"}),
     (TURN + DECIDING, {"gateway": "command.CreateThread.after_reply", "action-applier": "applier.withdraw.before_commit"}),
     (TURN + DECIDING, {"gateway": "command.StartTurn.before_send", "action-applier": "applier.withdraw.after_commit"}),
     (TURN + DECIDING, {"gateway": "command.StartTurn.after_reply", "action-applier": "records.apply.before_failure"}),
-    (TURN + FAILING, {"gateway": "command.AnswerQuestion.after_reply", "tool-runner": "command.ProposeChanges.after_reply",
-                      "agent-loop": "agent.fail.before_commit"}),
-    (TURN + FAILING, {"gateway": "command.ConfirmAction.after_reply", "tool-runner": "command.AskQuestion.before_send",
-                      "agent-loop": "agent.fail.after_commit"}),
+    (UNDOING + FAILING, {"gateway": "command.AnswerQuestion.after_reply", "tool-runner": "command.ProposeChanges.after_reply",
+                         "agent-loop": "agent.fail.before_commit", "action-applier": "applier.undo_turn.after_commit"}),
+    (UNDOING + FAILING, {"gateway": "command.ConfirmAction.after_reply", "tool-runner": "command.AskQuestion.before_send",
+                         "agent-loop": "agent.fail.after_commit", "action-applier": "applier.undo.after_copy"}),
     (TURN + DECIDING, {"gateway": "command.UndoAction.after_reply", "action-applier": "records.apply.before_failure_commit"}),
     (PROPOSING + REPEATING, {"expiry": "expiry.actions.after_commit", "action-applier": "applier.tell.before_publish",
                              "agent-loop": "agent.retry.before_commit"}),

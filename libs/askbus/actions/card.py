@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from askbus.actions.decisions import Decided, StoredDecision
 from askbus.records.changes import Change, FieldChange, Image, Key, Mismatch, Outcome, OutcomeState, PreparedOperation, Problem
 
 LONGEST_SHOWN = 300
@@ -32,6 +33,11 @@ class CardOperation(BaseModel):
     key: Key
     label: str
     changes: tuple[CardField, ...]
+    decision: Decided | None = None
+    """What was decided on it, where operations were decided one by one."""
+    reason: str | None = None
+    proposed: tuple[CardField, ...] = ()
+    """Where it was edited: what was proposed instead of `changes`."""
 
 
 Card: TypeAlias = tuple[CardOperation, ...]
@@ -64,16 +70,31 @@ class Result(BaseModel):
     problem: Problem | None
 
 
-def card_of(operations: Iterable[PreparedOperation], *, longest: int | None = LONGEST_SHOWN) -> Card:
+def card_of(
+    operations: Iterable[PreparedOperation],
+    *,
+    longest: int | None = LONGEST_SHOWN,
+    decisions: Iterable[StoredDecision] = (),
+    confirmed: Iterable[PreparedOperation] = (),
+) -> Card:
     """The card of the operations, its values at most `longest` characters long; None shows them whole."""
+
+    def changes_of(operation: PreparedOperation) -> tuple[CardField, ...]:
+        return tuple(_field(change, longest) for change in operation.changes)
+
+    said = {decision.operation: decision for decision in decisions}
+    edited = {operation.id: operation for operation in confirmed if operation.id in said and said[operation.id].fields}
     return tuple(
         CardOperation(
             id=operation.id,
             kind=operation.kind,
             collection=operation.collection,
             key=operation.key,
-            label=operation.label,
-            changes=tuple(_field(change, longest) for change in operation.changes),
+            label=edited.get(operation.id, operation).label,
+            changes=changes_of(edited.get(operation.id, operation)),
+            decision=said[operation.id].decision if operation.id in said else None,
+            reason=said[operation.id].reason if operation.id in said else None,
+            proposed=changes_of(operation) if operation.id in edited else (),
         )
         for operation in operations
     )

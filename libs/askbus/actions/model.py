@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from askbus.access.model import Principal
 from askbus.actions.card import Card, Result
+from askbus.actions.decisions import OperationDecision
 from askbus.bus.envelope import Command, Service
 from askbus.records.changes import MOST_OPERATIONS, Operation
 
@@ -208,6 +209,14 @@ class RejectAction(Command[Action], owner=Service.ACTION_APPLIER):
 
     action_id: UUID
     reason: Reason | None = None
+
+
+class DecideAction(Command[Action], owner=Service.ACTION_APPLIER):
+    """Decide on each operation of what was shown: `digest` is the card's, `decisions` has one for each operation."""
+
+    action_id: UUID
+    digest: Digest
+    decisions: Annotated[tuple[OperationDecision, ...], Field(min_length=1, max_length=MOST_OPERATIONS)]
 
 
 class WithdrawAction(Command[Action], owner=Service.ACTION_APPLIER):

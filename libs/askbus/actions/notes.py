@@ -1,12 +1,13 @@
 """What the next turn of a thread is told of an action (R18), short enough for every model call. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
 from askbus.actions.card import FIELDS_NAMED, LONGEST_NAME, cut_text
+from askbus.actions.decisions import Decided, StoredDecision
 from askbus.actions.model import Action, ActionState
 from askbus.records.changes import Change, Key, Mismatch, Outcome, OutcomeState, PreparedOperation, Problem
 
@@ -37,10 +38,20 @@ class ActionNote(BaseModel):
     problems: tuple[str, ...]
 
 
-def note_of(action: Action, operations: Sequence[PreparedOperation], outcome: Outcome | None, undo: Outcome | None) -> ActionNote:
+def note_of(
+    action: Action,
+    operations: Sequence[PreparedOperation],
+    outcome: Outcome | None,
+    undo: Outcome | None,
+    *,
+    decisions: Sequence[StoredDecision] = (),
+    confirmed: Sequence[PreparedOperation] = (),
+) -> ActionNote:
     """The note of an action, of what became of it, and of its last undo, if that left anything as it was."""
     written = outcome is not None and outcome.state is OutcomeState.APPLIED
     keys = {image.operation: image.key for image in outcome.images} if outcome is not None and written else {}
+    said = {decision.operation: decision for decision in decisions}
+    edited = {operation.id: operation for operation in confirmed}
     problems = [
         *_problems(outcome, ""),
         *_problems(undo, "undo refused: " if undo is not None and undo.state is OutcomeState.REFUSED else "not undone: "),
@@ -55,9 +66,22 @@ def note_of(action: Action, operations: Sequence[PreparedOperation], outcome: Ou
         reason=action.reason,
         proposed_at=action.proposed_at,
         settled_at=action.settled_at if undo is None else max(action.settled_at or undo.at, undo.at),
-        changes=_bounded([_change(operation, keys.get(operation.id, operation.key)) for operation in operations]),
+        changes=_bounded([_decided(operation, keys.get(operation.id, operation.key), said, edited) for operation in operations]),
         problems=_bounded(problems),
     )
+
+
+def _decided(
+    operation: PreparedOperation, key: Key, said: Mapping[str, StoredDecision], confirmed: Mapping[str, PreparedOperation]
+) -> str:
+    """The operation's line, and what was decided on it where operations were decided one by one."""
+    decision = said.get(operation.id)
+    if decision is None:
+        return _change(operation, key)
+    if decision.decision is Decided.REJECTED:
+        return f"rejected{f' ({cut_text(decision.reason, LONGEST_NAME)})' if decision.reason else ''}: {_change(operation, key)}"
+    edited = f" with another value for {', '.join(decision.fields[:FIELDS_NAMED])}" if decision.fields else ""
+    return f"confirmed{edited}: {_change(confirmed[operation.id], key)}"
 
 
 def _change(operation: PreparedOperation, key: Key) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from askbus.access.model import Principal, PrincipalKind, Scope
 from askbus.actions.card import LONGEST_SHOWN, Result, card_of, result_of
+from askbus.actions.decisions import StoredDecision
 from askbus.actions.model import (
     Action,
     ActionDetail,
@@ -100,7 +101,14 @@ async def list_page(db: Executor, by: Principal, wanted: ActionFilter) -> Action
 async def outcomes_of_thread(db: Executor, thread_id: UUID) -> tuple[ActionNote, ...]:
     """What a thread's next turn is told of its actions, in the order in which they were proposed (R18)."""
     return tuple(
-        note_of(Action.model_validate(row), _operations(row), _outcome(row["outcome"]), _outcome(row["undo"]))
+        note_of(
+            Action.model_validate(row),
+            _operations(row),
+            _outcome(row["outcome"]),
+            _outcome(row["undo"]),
+            decisions=_decisions(row),
+            confirmed=_confirmed(row) or (),
+        )
         for row in await OF_THREAD.rows(db, thread_id=thread_id)
     )
 
@@ -128,6 +136,15 @@ async def to_undo(db: Executor, undo_id: UUID) -> list[Requested]:
     return [Requested.model_validate(row) for row in await TO_UNDO.rows(db, undo_id=undo_id)]
 
 
+async def to_decide(db: Executor, by: Principal, action_id: UUID) -> tuple[Action, tuple[PreparedOperation, ...]]:
+    """An action and its operations as they were shown. Raises NotFound."""
+    see(by)
+    row = await GET.row(db, id=action_id, **access_of(by))
+    if row is None:
+        raise NotFound("There is no such action.")
+    return Action.model_validate({name: row[name] for name in Action.model_fields}), tuple(_operations(row))
+
+
 async def undone(db: Executor, by: Principal, action_id: UUID) -> tuple[ActionDetail, tuple[PreparedOperation, ...], Outcome]:
     """An undone action, its operations, and what its undo took back. Without its thread and turn where those are deleted.
 
@@ -142,7 +159,7 @@ async def undone(db: Executor, by: Principal, action_id: UUID) -> tuple[ActionDe
     done = await UNDONE_LAST.one(db, id=action_id)
     if not done["turn_stands"]:
         action = action.model_copy(update={"thread_id": None, "turn_id": None})
-    return action, tuple(_operations(row)), Outcome.model_validate(done["outcome"])
+    return action, tuple(_confirmed(row) or _operations(row)), Outcome.model_validate(done["outcome"])
 
 
 def see(by: Principal) -> None:
@@ -164,6 +181,16 @@ def _operations(row: Row) -> list[PreparedOperation]:
     return [PreparedOperation.model_validate(operation) for operation in row["operations"]]
 
 
+def _confirmed(row: Row) -> list[PreparedOperation] | None:
+    """What was confirmed of it, where that is not all as proposed."""
+    stored = row["confirmed"]
+    return None if stored is None else [PreparedOperation.model_validate(operation) for operation in stored]
+
+
+def _decisions(row: Row) -> list[StoredDecision]:
+    return [StoredDecision.model_validate(decision) for decision in row["decisions"] or ()]
+
+
 def _outcome(stored: object) -> Outcome | None:
     return None if stored is None else Outcome.model_validate(stored)
 
@@ -175,7 +202,7 @@ def _result(stored: object, longest: int | None) -> Result | None:
 
 def _detail(row: Row, longest: int | None) -> ActionDetail:
     shown = {
-        "card": card_of(_operations(row), longest=longest),
+        "card": card_of(_operations(row), longest=longest, decisions=_decisions(row), confirmed=_confirmed(row) or ()),
         "outcome": _result(row["outcome"], longest),
         "undos": [UndoDetail.model_validate({**undo, "outcome": _result(undo["outcome"], longest)}) for undo in row["undos"]],
     }

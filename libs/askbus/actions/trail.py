@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints, mode
 
 from askbus.access.model import Principal
 from askbus.actions.card import Result, result_of
+from askbus.actions.decisions import StoredDecision
 from askbus.actions.reads import access_of, see
 from askbus.db.statements import Executor, Row, Statement
 from askbus.records.changes import Key, Outcome
@@ -62,6 +63,8 @@ class TrailEntry(BaseModel):
     via: str
     with_token: str | None
     reason: str | None
+    decisions: tuple[StoredDecision, ...] | None
+    """What was decided on each operation, where they were decided one by one."""
     outcome: Result | None
 
 

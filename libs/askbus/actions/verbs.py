@@ -124,7 +124,7 @@ async def confirm(db: Executor, command: ConfirmAction, *, trace: str | None, no
         now=now,
         **acting(command.by),
     )
-    return _decided(row, digest=command.digest)
+    return decided(row, digest=command.digest)
 
 
 async def reject(db: Executor, command: RejectAction, *, trace: str | None, now: datetime | None = None) -> Action:
@@ -139,7 +139,7 @@ async def reject(db: Executor, command: RejectAction, *, trace: str | None, now:
         now=now,
         **acting(command.by),
     )
-    return _decided(row)
+    return decided(row)
 
 
 async def withdraw(db: Executor, command: WithdrawAction, *, trace: str | None, now: datetime | None = None) -> Action:
@@ -155,7 +155,7 @@ async def withdraw(db: Executor, command: WithdrawAction, *, trace: str | None, 
         now=now,
         **acting(command.by),
     )
-    return _decided(row, refusal="Only who proposed an action may withdraw it.")
+    return decided(row, refusal="Only who proposed an action may withdraw it.")
 
 
 async def expire_due(db: Executor, *, batch: int = 100, now: datetime | None = None) -> list[UUID]:
@@ -271,7 +271,7 @@ def _stored(outcome: Outcome) -> dict[str, object]:
     return outcome.model_dump(mode="json", exclude={"images": {"__all__": {"sealed"}}})
 
 
-def _decided(
+def decided(
     row: Row | None, *, digest: str | None = None, refusal: str = "You may not decide on actions in this project."
 ) -> Action:
     """The moved action, or the truth for the one who lost."""

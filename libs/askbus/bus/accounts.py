@@ -32,6 +32,7 @@ VERBS: Mapping[Service, tuple[str, ...]] = {
     Service.ACTION_APPLIER: (
         "ProposeChanges",
         "ConfirmAction",
+        "DecideAction",
         "RejectAction",
         "WithdrawAction",
         "UndoAction",

@@ -32,6 +32,18 @@ ALWAYS: Mapping[str, str] = {
     "a decision was audited twice, or not at all": """
         SELECT a.id FROM actions a WHERE a.state IN ('applied', 'undone')
            AND 1 <> (SELECT count(*) FROM audit_log l WHERE l.entity_id = a.id AND l.event = 'action.confirmed')""",
+    "an action was decided twice": """
+        SELECT entity_id FROM audit_log WHERE event IN ('action.confirmed', 'action.rejected')
+         GROUP BY entity_id HAVING count(*) > 1""",
+    "what was rejected was applied": """
+        SELECT a.id FROM actions a, jsonb_array_elements(a.decisions) d, jsonb_array_elements(a.outcome -> 'images') i
+         WHERE d ->> 'decision' = 'rejected' AND i ->> 'operation' = d ->> 'operation'""",
+    "an action was undone and its undo not done": """
+        SELECT a.id FROM actions a WHERE a.state = 'undone'
+           AND 1 <> (SELECT count(*) FROM undos u WHERE u.action_id = a.id AND u.state = 'done')""",
+    "an undo was done after a refused one before it": """
+        SELECT later.id FROM undos later JOIN undos u ON u.group_id = later.group_id AND u.place < later.place
+         WHERE u.state = 'refused' AND NOT u.rest AND later.state = 'done'""",
     "an answer was audited twice, or not at all": """
         SELECT q.id FROM questions q WHERE q.state = 'answered'
            AND 1 <> (SELECT count(*) FROM audit_log l WHERE l.entity_id = q.id AND l.event = 'question.answered')""",

@@ -11,11 +11,13 @@ from starlette.routing import Route
 from askbus.access.model import Principal
 from askbus.actions import reads, trail, turn_undos
 from askbus.actions.card import LONGEST_SHOWN
+from askbus.actions.decisions import OperationDecision
 from askbus.actions.model import (
     LONGEST_WAIT,
     ActionDetail,
     ActionFilter,
     ConfirmAction,
+    DecideAction,
     Digest,
     PreviewUndo,
     Proposal,
@@ -28,6 +30,7 @@ from askbus.actions.model import (
 )
 from askbus.actions.turn_undos import PreviewUndoTurn, UndoTurn
 from askbus.db.ids import new_id
+from askbus.records.changes import MOST_OPERATIONS
 from askbus_gateway.http.gate import (
     Gate,
     body,
@@ -67,6 +70,13 @@ class ConfirmBody(_Body):
     digest: Digest
 
 
+class DecideBody(_Body):
+    """The digest of the card that was looked at, and a decision on each of its operations."""
+
+    digest: Digest
+    decisions: Annotated[tuple[OperationDecision, ...], Field(min_length=1, max_length=MOST_OPERATIONS)]
+
+
 class RejectBody(_Body):
     reason: Reason | None = None
 
@@ -96,6 +106,7 @@ class Actions:
             Route("/v1/actions", guarded(self.propose), methods=["POST"]),
             Route("/v1/actions/{id}", guarded(self.get), methods=["GET"]),
             Route("/v1/actions/{id}/confirm", guarded(self.confirm), methods=["POST"]),
+            Route("/v1/actions/{id}/decide", guarded(self.decide), methods=["POST"]),
             Route("/v1/actions/{id}/reject", guarded(self.reject), methods=["POST"]),
             Route("/v1/actions/{id}/withdraw", guarded(self.withdraw), methods=["POST"]),
             Route("/v1/actions/{id}/undo", guarded(self.undo), methods=["POST"]),
@@ -150,6 +161,15 @@ class Actions:
         said = await body(request, ConfirmBody)
         command = ConfirmAction(command_id=command_id(request), by=by, action_id=path_id(request), digest=said.digest)
         return await self._told(by, command)
+
+    async def decide(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        require_person(by)
+        said = await body(request, DecideBody)
+        key, action_id = command_id(request), path_id(request)
+        return await self._told(
+            by, DecideAction(command_id=key, by=by, action_id=action_id, digest=said.digest, decisions=said.decisions)
+        )
 
     async def reject(self, request: Request) -> Response:
         by = await self.gate.principal(request)
@@ -206,6 +226,6 @@ class Actions:
         by = await self.gate.principal(request)
         return present(await trail.page(self.gate.pool, by, query(request, trail.TrailFilter)))
 
-    async def _told(self, by: Principal, command: ConfirmAction | RejectAction | WithdrawAction) -> Response:
+    async def _told(self, by: Principal, command: ConfirmAction | DecideAction | RejectAction | WithdrawAction) -> Response:
         action = await self.gate.commands.ask(command)
         return present(await reads.get(self.gate.pool, by, action.id))

@@ -1,5 +1,5 @@
 -- One action as this principal may see it, with what it changes. No row: it does not exist, or not for them.
-SELECT n.*, a.operations, a.outcome, proposer.name AS proposed_by, token.name AS proposed_with, decider.name AS decided_by_name,
+SELECT n.*, a.operations, a.decisions, a.confirmed, a.outcome, proposer.name AS proposed_by, token.name AS proposed_with, decider.name AS decided_by_name,
        coalesce((SELECT jsonb_agg(jsonb_build_object('id', u.id, 'action_id', u.action_id, 'user_id', u.user_id, 'state', u.state,
                                                      'requested_at', u.requested_at, 'settled_at', u.settled_at,
                                                      'rest', u.rest, 'group_id', u.group_id,

@@ -3,6 +3,7 @@
 SELECT l.id, l.at, l.event, l.via, l.user_id, who.name AS by_name, token.name AS with_token, l.entity_id AS action_id, l.part_id AS undo_id,
        a.project_id, a.thread_id, a.turn_id, a.headline,
        CASE WHEN l.event = 'action.rejected' THEN a.reason END AS reason,
+       CASE WHEN l.event IN ('action.confirmed', 'action.rejected') THEN a.decisions END AS decisions,
        CASE WHEN l.event IN ('action.applied', 'action.failed', 'action.conflicted') THEN a.outcome
             WHEN l.event IN ('action.undone', 'action.undo_refused') THEN u.outcome END AS outcome
   FROM audit_log l

@@ -1,0 +1,29 @@
+-- Decides on a pending action operation by operation, as it was shown: confirmed where any of it is, else rejected. Of concurrent decisions
+-- exactly one moves the row.
+-- One row comes back: the action as it now stands, whether this call moved it, and what this principal may do with it.
+-- No row: there is no such action.
+WITH current AS (SELECT * FROM actions WHERE id = :id FOR UPDATE),
+access AS (
+    SELECT p.may_write AS may_decide
+      FROM current c
+      JOIN project_access p ON p.workspace_id = c.workspace_id AND p.project_id = c.project_id AND p.user_id = :user_id
+     WHERE c.workspace_id = :workspace_id AND (:projects::uuid[] IS NULL OR c.project_id = ANY (:projects::uuid[]))),
+moved AS (
+    UPDATE actions a
+       SET state = CASE WHEN :confirmed::jsonb IS NULL THEN 'rejected' ELSE 'confirmed' END::action_state,
+           confirmed = :confirmed::jsonb, decisions = :decisions::jsonb, reason = :reason,
+           decided_by = :user_id, decided_at = coalesce(:now, now()),
+           settled_at = CASE WHEN :confirmed::jsonb IS NULL THEN coalesce(:now, now()) END,
+           untold = a.untold + (:confirmed::jsonb IS NULL AND a.token_id IS NOT NULL AND a.turn_id IS NULL)::int,
+           moved_command = :command_id, trace = :trace
+      FROM current, access
+     WHERE a.id = current.id AND current.state = 'pending' AND current.expires_at > coalesce(:now, now())
+       AND current.digest = :digest AND access.may_decide
+    RETURNING a.*),
+audited AS (
+    INSERT INTO audit_log (workspace_id, project_id, user_id, via, via_id, event, entity, entity_id)
+    SELECT workspace_id, project_id, :user_id, :via, :via_id, 'action.' || state::text, 'action', id FROM moved)
+SELECT a.*, a.expires_at <= coalesce(:now, now()) AS past, EXISTS (SELECT FROM moved) AS moved,
+       a.moved_command = :command_id AND a.decided_by = :user_id AND a.decisions IS NOT NULL AS repeated,
+       EXISTS (SELECT FROM access) AS seen, EXISTS (SELECT FROM access WHERE may_decide) AS allowed
+  FROM (SELECT * FROM moved UNION ALL SELECT * FROM current WHERE NOT EXISTS (SELECT FROM moved)) a
