@@ -9,7 +9,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.1
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check lint drill bench fmt lock clean
+.PHONY: help demo up test check lint style types drill bench fmt lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -24,11 +24,16 @@ test: $(INSTALLED) $(CLIENTS)  ## all tests, or some: make test TESTS=tests/stac
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS)
 
 lint: $(INSTALLED)  ## style, types and import rules
+	@$(MAKE) --no-print-directory -j2 style types
+
+style: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+
+types: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/mypy tests
-	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
 check: lint test  ## what has to pass before a change lands
