@@ -71,6 +71,7 @@ async def test_the_last_answer_is_given_again_and_an_earlier_one_is_not(visit: V
         await page.reload()
     await say(page, "gamma")
     await expect(page.get_by_text("You said: gamma")).to_be_visible()
+    await expect(page.locator(".mine")).to_have_text([re.compile(word) for word in ("alpha", "beta", "gamma")])
     await expect(page.locator(".turn").last.get_by_role("button", name="Answer again")).to_be_visible()
     await expect(page.get_by_role("button", name="Answer again")).to_have_count(1)
 

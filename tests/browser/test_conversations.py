@@ -49,3 +49,26 @@ async def test_a_conversation_is_renamed_found_exported_and_deleted(visit: Visit
     for tab in (page, other):
         await expect(tab.get_by_role("heading", name=re.compile("max"))).to_be_visible()
         await expect(tab.get_by_role("button", name=re.compile("Stock of the north"))).to_have_count(0)
+
+
+@pytest.mark.requirement("C35", "S1")
+async def test_a_temporary_conversation_is_in_no_list_until_it_is_kept(visit: Visits) -> None:
+    """It says what it is, also after a reload; kept in one tab it is an ordinary one in the others too."""
+    page = await visit("max")
+    await page.get_by_role("checkbox", name="Temporary").check()
+    await answered(page, "look at this, for a while")
+    address = "/" + page.url.rpartition("/")[2]
+    await expect(page.get_by_text("Temporary: in no list")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_text("Temporary: in no list")).to_be_visible()
+    listed = await visit("max")
+    row = listed.get_by_role("button", name="look at this, for a while")
+    await expect(listed.get_by_text("No conversations yet.")).to_be_visible()
+
+    other = await visit("max", address)
+    await expect(other.get_by_text("Temporary: in no list")).to_be_visible()
+    await page.get_by_role("button", name="Keep it").click()
+    await expect(page.get_by_label("Message")).to_be_focused()
+    for tab in (page, other):
+        await expect(tab.get_by_text("Temporary: in no list")).to_be_hidden()
+    await expect(row).to_be_visible()

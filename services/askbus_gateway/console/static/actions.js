@@ -116,6 +116,8 @@ export class ActionCard {
         return [
           decided('Confirmed'),
           undo && el('p', { class: 'quiet' }, `Undone by ${undo.requested_by} `, moment(undo.settled_at)),
+          undo?.outcome?.mismatches.length > 0 &&
+            el('div', {}, el('p', {}, 'What was edited since was left as it is:'), obstacles(undo.outcome)),
         ];
       default:
         return [
@@ -194,7 +196,7 @@ export class ActionCard {
             el('p', {}, 'It cannot be undone as things are. Nothing was changed:'),
             obstacles(outcome),
           ),
-          el('div', { class: 'buttons' }, back),
+          el('div', { class: 'buttons' }, await this.#restOf(), back),
         );
         back.focus();
         return;
@@ -207,6 +209,13 @@ export class ActionCard {
       );
       undo.focus();
     });
+  }
+
+  /** The button that undoes the rest and leaves what was edited since, where there is a rest. */
+  async #restOf() {
+    const { state } = await api.previewUndo(this.#id, { rest: true });
+    if (state === 'refused') return null;
+    return button('Undo the rest', { on: { click: () => this.#decide(() => api.undo(this.#id, { rest: true })) } });
   }
 
   /** Sends a decision. Where somebody else was first, what they decided is shown together with the refusal. */

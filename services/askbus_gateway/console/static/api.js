@@ -92,7 +92,8 @@ export const api = {
   searchThreads: (wanted) => send('GET', `/v1/threads/search${query(wanted)}`),
   renameThread: (id, title) => send('PATCH', `/v1/threads/${id}`, { title }),
   deleteThread: (id) => send('DELETE', `/v1/threads/${id}`, undefined, { key: newId() }),
-  createThread: (projectId, key) => send('POST', '/v1/threads', { project_id: projectId }, { key }),
+  saveThread: (id) => send('POST', `/v1/threads/${id}/save`),
+  createThread: (projectId, key, temporary = false) => send('POST', '/v1/threads', { project_id: projectId, temporary }, { key }),
 
   startTurn: (threadId, text, messageId, attachments = []) =>
     send('POST', `/v1/threads/${threadId}/turns`, { text, client_message_id: messageId, attachments }),
@@ -114,6 +115,6 @@ export const api = {
   action: (id, wanted = {}) => send('GET', `/v1/actions/${id}${query(wanted)}`),
   confirm: (id, digest) => send('POST', `/v1/actions/${id}/confirm`, { digest }),
   reject: (id, reason) => send('POST', `/v1/actions/${id}/reject`, reason ? { reason } : {}),
-  previewUndo: (id) => send('POST', `/v1/actions/${id}/undo`, { dry_run: true }),
-  undo: (id) => send('POST', `/v1/actions/${id}/undo`, {}),
+  previewUndo: (id, how = {}) => send('POST', `/v1/actions/${id}/undo`, { dry_run: true, ...how }),
+  undo: (id, how = {}) => send('POST', `/v1/actions/${id}/undo`, how),
 };

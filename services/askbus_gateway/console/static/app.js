@@ -78,7 +78,7 @@ class Console {
       lists: makeLists(context),
       home: () => this.#go('/'),
       go: (threadId) => this.#go(`/#thread=${threadId}`),
-      begin: (text, projectId, files) => this.#beginThread(text, projectId, files),
+      begin: (text, projectId, files, temporary) => this.#beginThread(text, files, { projectId, temporary }),
       openSheet: () => openSheet(context),
       openQuestion: (id) => openQuestion(id, context),
       openAction: (id) => openAction(id, context),
@@ -224,8 +224,8 @@ class Console {
     return conversation;
   }
 
-  #beginThread(text, projectId, files) {
-    const conversation = this.#conversation({ projectId });
+  #beginThread(text, files, where) {
+    const conversation = this.#conversation(where);
     this.#show(conversation);
     conversation.send(text, files);
   }

@@ -66,13 +66,26 @@ function operation(each, all, state) {
   const rows = each.changes.map((change) =>
     each.kind === 'create' ? [change.field, after(change)] : [change.field, value(change.before_display, 'old'), after(change)],
   );
-  const headings = ['Field', ...(each.kind === 'create' ? ['Value'] : (HEADINGS[state] ?? ['Was', 'Proposed']))];
-  return el('div', {}, heading(VERBS[each.kind], each.collection, each.label), table(caption, headings, rows));
+  const shown = each.decision === 'rejected' ? 'rejected' : state;
+  const headings = ['Field', ...(each.kind === 'create' ? ['Value'] : (HEADINGS[shown] ?? ['Was', 'Proposed']))];
+  return el('div', {}, heading(VERBS[each.kind], each.collection, each.label), table(caption, headings, rows), decision(each));
+}
+
+/** What was decided on this operation, where that was not the same for all. */
+function decision(each) {
+  if (each.decision === 'rejected')
+    return [el('p', { class: 'quiet' }, 'Rejected: not part of the change.'), each.reason && el('blockquote', {}, each.reason)];
+  if (each.decision !== 'edited') return null;
+  const proposed = each.proposed.filter((was) => each.changes.find((now) => now.field === was.field)?.after !== was.after);
+  const said = proposed.map((was) => `${was.field} ${was.after_display || 'empty'}`).join(', ');
+  return el('p', { class: 'quiet' }, `Edited before it was confirmed. Proposed was: ${said}`);
 }
 
 /** The operations of a card. */
 export function operations(card, state) {
-  const several = card.length > 1 && el('p', { class: 'quiet' }, `${count(card.length, 'change')}: all of them or none.`);
+  const apart = card.some((each) => each.decision === 'rejected');
+  const several =
+    card.length > 1 && el('p', { class: 'quiet' }, `${count(card.length, 'change')}${apart ? '' : ': all of them or none'}.`);
   return [several, card.map((each) => operation(each, card, state))];
 }
 

@@ -7,19 +7,20 @@ import { readHistory } from './history.js';
 import { reasonNot } from './rights.js';
 import { EndKeeper } from './scroll.js';
 import { Stream } from './stream.js';
-import { threadMenu } from './threads.js';
+import { TemporaryNote, threadMenu } from './threads.js';
 import { OPEN, TurnView } from './turn.js';
 import { count } from './words.js';
 
 /**
- * Shows one conversation, or begins one in `projectId` when the first message is sent. `context` is `{me, feed, people, home}`;
- * `onThread(thread)` is called once it is known which one it is.
+ * Shows one conversation, or begins one in `projectId` when the first message is sent, for a while if it is `temporary`. `context` is
+ * `{me, feed, people, home}`; `onThread(thread)` is called once it is known which one it is.
  */
 export class Conversation {
   element = el('main', { class: 'conversation' });
   #context;
   #threadId;
   #projectId;
+  #temporary;
   /** Sent with each try to create the thread, so that it is created once. */
   #key = newId();
   #onThread;
@@ -30,9 +31,14 @@ export class Conversation {
   #followed = null;
   #reading = null;
   #thread = null;
+  #unread = el('div', { class: 'empty' }, button('Try again', { on: { click: () => this.#reload() } }));
   #dropped = el('p', { class: 'quiet', hidden: true });
   #title = el('h1', { tabIndex: -1 }, 'New conversation');
   #problem = new Problem();
+  #note = new TemporaryNote((thread) => {
+    this.#named(thread);
+    this.#composer.focus();
+  });
   #list = el('div', { class: 'column turns', role: 'log', 'aria-live': 'off', 'aria-label': 'Conversation' });
   #scroller = el('div', { class: 'scroller', tabIndex: -1 }, this.#list);
   #end = new EndKeeper(this.#scroller, this.#list, () => this.#composer.focus());
@@ -40,11 +46,14 @@ export class Conversation {
   #menu;
   #unsubscribe;
   #stopped = false;
+  /** Turns of other conversations. */
+  #elsewhere = new Set();
 
-  constructor(context, { threadId = null, projectId = null, onThread }) {
+  constructor(context, { threadId = null, projectId = null, temporary = false, onThread }) {
     this.#context = context;
     this.#threadId = threadId;
     this.#projectId = projectId;
+    this.#temporary = temporary;
     this.#onThread = onThread;
     this.#menu = threadMenu(() => this.#thread, {
       onRenamed: (thread) => this.#named(thread),
@@ -62,7 +71,7 @@ export class Conversation {
       this.element,
       el('div', { class: 'column bar' }, close, this.#title, this.#menu),
       this.#scroller,
-      el('div', { class: 'column dock' }, this.#end.button, this.#problem.element, this.#composer.element),
+      el('div', { class: 'column dock' }, this.#end.button, this.#note.element, this.#problem.element, this.#composer.element),
     );
     const moved = (change) => change.entity === 'turn' && this.#moved(change);
     const isThis = (change) => change.entity === 'thread' && change.id === this.#threadId;
@@ -110,8 +119,9 @@ export class Conversation {
 
   async #post(view, text, messageId, files) {
     if (!this.#threadId) {
-      const thread = await api.createThread(this.#projectId, this.#key);
+      const thread = await api.createThread(this.#projectId, this.#key, this.#temporary);
       this.#threadId = thread.id;
+      this.#note.show(thread);
       this.#onThread(thread);
     }
     const attachments = files.map((file) => file.id);
@@ -124,8 +134,7 @@ export class Conversation {
   }
 
   async #stopTurn() {
-    const view =
-      this.#views().find((each) => !each.settled && each.state !== 'queued') ?? this.#views().find((each) => !each.settled);
+    const view = this.#atWork();
     if (!view) return;
     try {
       await api.cancelTurn(view.id);
@@ -140,11 +149,15 @@ export class Conversation {
     const view = this.#turns.get(id);
     if (view) {
       if (!OPEN.has(status) && !view.settled && this.#followed !== id) this.#reload();
-      else if (OPEN.has(status)) this.#follow();
+      else if (OPEN.has(status) && !view.settled) {
+        if (this.#followed !== id) view.state = status;
+        this.#follow();
+      }
       return;
     }
-    if (!this.#threadId || !OPEN.has(status)) return;
+    if (!this.#threadId || this.#elsewhere.has(id)) return;
     if (await this.#isHere(id)) this.#reload();
+    else this.#elsewhere.add(id);
   }
 
   async #isHere(turnId) {
@@ -175,8 +188,7 @@ export class Conversation {
 
   #failed(error) {
     this.#problem.say(error);
-    if (!this.#turns.size)
-      fill(this.#list, el('div', { class: 'empty' }, button('Try again', { on: { click: () => this.#reload() } })));
+    if (!this.#list.childElementCount) this.#list.append(this.#unread);
   }
 
   async #read() {
@@ -184,13 +196,14 @@ export class Conversation {
     const { thread, tries } = await readHistory(this.#threadId, this.#views());
     await this.#sent;
     this.#problem.say(null);
-    if (!this.#turns.size) fill(this.#list);
+    this.#unread.remove();
     this.#named(thread);
     this.#projectId = thread.project_id;
     this.#dropped.hidden = !thread.dropped_turns;
     this.#dropped.textContent = `${count(thread.dropped_turns, 'earlier exchange')} not kept any more.`;
     if (thread.dropped_turns && !this.#dropped.isConnected) this.#list.prepend(this.#dropped);
-    for (const each of tries) this.#show(each);
+    let place = this.#dropped.isConnected ? this.#dropped : null;
+    for (const each of tries) place = this.#show(each, place);
     this.#follow();
     this.#end.keep();
   }
@@ -198,26 +211,27 @@ export class Conversation {
   #named(thread) {
     this.#thread = thread;
     this.#menu[0].hidden = false;
+    this.#note.show(thread);
     if (thread.title) this.#title.textContent = thread.title;
     this.#onThread(thread);
   }
 
-  #show({ id, of, said, messages, open, turn, replaced, again }) {
-    const view = this.#turns.get(id) ?? this.#answer(id, of, said);
+  /** A turn as it is stored, below `place` if it is not there yet. A message that is being sent stays at the end. Returns the element. */
+  #show({ id, of, said, messages, open, turn, replaced, again }, place) {
+    const view = this.#turns.get(id) ?? this.#add(id, of, said, place);
     if (!view.settled) {
       if (!open) view.settle(messages, turn ?? null);
       else if (this.#followed !== id) view.stored(messages, messages.some(({ role }) => role === 'assistant') ? 'running' : view.state);
     }
     if (replaced) view.replace();
     else if (again !== undefined || view.state === 'completed') view.offer(again);
+    return view.element;
   }
 
-  /** A further answer stands below the earlier ones to its message; a message stands at the end. */
-  #answer(id, of, said) {
+  #add(id, of, said, place) {
     const view = this.#view(said);
-    const before = this.#views().findLast((each) => each.of === of);
-    if (before) before.element.after(view.element);
-    else this.#list.append(view.element);
+    if (place) place.after(view.element);
+    else this.#list.prepend(view.element);
     this.#know(view, id, of);
     return view;
   }
@@ -231,7 +245,7 @@ export class Conversation {
   async #again(view) {
     const done = await this.#problem.around([view.again], async () => {
       const { id } = await api.retryTurn(view.id);
-      if (!this.#turns.has(id)) this.#answer(id, view.of, null).accepted(this.#waits());
+      if (!this.#turns.has(id)) this.#add(id, view.of, null, view.element).accepted(this.#waits());
       view.replace();
       this.#follow();
     });
@@ -247,10 +261,15 @@ export class Conversation {
     this.#turns.set(id, view);
   }
 
-  /** Follows the first turn that is not over; the others wait for it. */
+  /** The turn that is not over, or the first of them; the others wait for it, wherever they stand. */
+  #atWork() {
+    const open = this.#views().filter((each) => !each.settled);
+    return open.find((each) => each.state !== 'queued') ?? open[0];
+  }
+
   #follow() {
     if (this.#stopped) return;
-    const view = this.#views().find((each) => !each.settled);
+    const view = this.#atWork();
     this.#composer.busy = Boolean(view);
     if (!view || this.#followed === view.id) return;
     this.#stream?.stop();

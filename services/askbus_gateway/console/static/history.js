@@ -6,7 +6,8 @@ import { OPEN } from './turn.js';
 /**
  * Reads it: `{thread, tries}`. A try is a turn: `{id, of, said, messages, open, turn, replaced, again}`. `of` is the turn that brought the
  * message, and `said` is that message where it is this one. `turn` is its outcome where its messages do not say it all, `again` whether
- * answering once more is safe: always told of the last message's answers, of others where they are new. `views` are the turns that are shown: `{id, of, settled}`.
+ * answering once more is safe: always told of the last message's answers, of others where they are new. `views` are the turns that are
+ * shown: `{id, of, settled}`.
  */
 export async function readHistory(threadId, views) {
   const thread = await api.thread(threadId);
@@ -16,9 +17,10 @@ export async function readHistory(threadId, views) {
   const settled = new Set(views.filter((view) => view.settled).map((view) => view.id));
   await Promise.all([...tries.values()].map((each) => complete(each, last, settled)));
   await addSilent(tries);
-  const latest = new Map([...tries.values()].map((each) => [each.of, each.id]));
-  for (const each of tries.values()) each.replaced = latest.get(each.of) !== each.id;
-  return { thread, tries: [...tries.values()] };
+  const groups = new Map();
+  for (const each of tries.values()) groups.set(each.of, [...(groups.get(each.of) ?? []), each]);
+  for (const group of groups.values()) for (const each of group) each.replaced = each !== group.at(-1);
+  return { thread, tries: [...groups.values()].flat() };
 }
 
 function made(id, open = false) {
@@ -52,9 +54,10 @@ async function complete(each, last, settled) {
   if (!known) tell(each, await api.turn(each.id));
 }
 
+/** What it said after the conversation was read is to be read still: until then it counts as open. */
 function tell(each, turn) {
   each.of ??= turn.retry_of ?? turn.id;
-  each.open = OPEN.has(turn.state);
+  each.open = OPEN.has(turn.state) || (!each.messages.length && turn.answer !== null);
   if (each.open) return;
   each.turn = turn;
   each.again = turn.retry && turn.cancel_reason !== 'superseded';

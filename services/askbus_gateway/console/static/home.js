@@ -7,7 +7,7 @@ import { projectsToChat, reasonNot } from './rights.js';
 import { finder, threadRow } from './threads.js';
 import { greeting } from './words.js';
 
-/** `context` is `{me, lists, begin(text, projectId, files), go(threadId)}` and what the rows need. */
+/** `context` is `{me, lists, begin(text, projectId, files, temporary), go(threadId)}` and what the rows need. */
 export class Home {
   element;
   #composer;
@@ -23,15 +23,16 @@ export class Home {
             projects.map((project) => el('option', { value: project.id }, project.name)),
           )
         : null;
+    const temporary = el('input', { type: 'checkbox' });
     const reason =
       reasonNot(context.me, 'chat') ??
       (projects.length ? null : 'You are in no project yet. An admin of the workspace can add you to one.');
     this.#composer = new Composer({
       placeholder: 'Ask about your records, or ask for a change',
       reason,
-      left: choice,
+      left: [choice, el('label', { class: 'toggle', title: 'In no list, and gone a day after its last message' }, temporary, 'Temporary')],
       projectId: () => choice?.value ?? projects[0].id,
-      onSend: (text, files) => context.begin(text, choice?.value ?? projects[0].id, files),
+      onSend: (text, files) => context.begin(text, choice?.value ?? projects[0].id, files, temporary.checked),
     });
     choice?.addEventListener('change', () => this.#composer.dropFiles());
     const waiting = new Section(

@@ -67,6 +67,26 @@ export function threadMenu(current, { onRenamed, onDeleted }) {
   return [more, menu];
 }
 
+/** Says that a conversation is temporary, and keeps it for good if that is wished; `onKept(thread)` follows. */
+export class TemporaryNote {
+  element = el('div', { class: 'temporary', hidden: true });
+  #thread = null;
+
+  constructor(onKept) {
+    const problem = new Problem();
+    const act = async () => onKept(await api.saveThread(this.#thread.id));
+    const keep = button('Keep it', { on: { click: () => problem.around([keep], act) } });
+    const said = el('span', { class: 'quiet' }, 'Temporary: in no list, and gone a day after its last message.');
+    fill(this.element, said, keep, problem.element);
+  }
+
+  /** `thread` as it was last read. */
+  show(thread) {
+    this.#thread = thread;
+    this.element.hidden = !thread.temporary;
+  }
+}
+
 function download(id, format) {
   el('a', { href: `/v1/threads/${id}/export?format=${format}`, download: '' }).click();
 }

@@ -60,6 +60,8 @@ export class TurnView {
   #theirs = el('div', { class: 'theirs' });
   #foot = el('div', { class: 'turn-foot' });
   #activity = '';
+  /** What it waits for; its state may be told before the calls of which that came. */
+  #waiting = 'Waiting';
   #replaced = false;
 
   constructor(context, said, onAgain) {
@@ -154,14 +156,16 @@ export class TurnView {
 
   #call({ step, calls }) {
     this.#segment(step).calls = calls;
-    this.#work([...new Set(calls.map((call) => call.label))].join(', '));
+    const waits = this.state === 'waiting' && calls.some((call) => this.#cards.has(call.id));
+    this.#work(waits ? this.#waiting : [...new Set(calls.map((call) => call.label))].join(', '));
   }
 
   #move({ state, questions, actions }) {
     this.state = state;
     for (const id of actions) this.#card(id, ActionCard);
     for (const id of questions) this.#card(id, QuestionCard);
-    if (state === 'waiting') this.#work(questions.length ? 'Waiting for your answer' : 'Waiting');
+    this.#waiting = questions.length ? 'Waiting for your answer' : 'Waiting';
+    if (state === 'waiting') this.#work(this.#waiting);
     else if (state === 'running' && (this.#activity.startsWith('Waiting') || this.#activity === 'Sending'))
       this.#work('Thinking');
     else if (state === 'queued') this.#work('Waiting for its turn');
