@@ -1,12 +1,15 @@
 """A conversation: streamed, stopped, kept, and the same in every tab."""
 
+import json
 import re
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 from tests.browser.visits import Visits
 
+from askbus.testing.composed import Composed
 from askbus.testing.model_process import ScriptedModel
+from askbus.testing.people import Company
 
 
 async def say(page: Page, text: str) -> None:
@@ -133,6 +136,26 @@ async def test_a_question_in_the_chat_is_answered_in_its_place(visit: Visits) ->
     await page.reload()
     await expect(page.get_by_text("You chose blue.")).to_be_visible()
     await expect(page.get_by_role("article")).to_contain_text("Answered by mia")
+
+
+@pytest.mark.requirement("C3", "C25")
+async def test_what_a_turn_waits_for_is_said_whatever_is_told_first(visit: Visits, askbus: Composed, company: Company) -> None:
+    """Its state comes by another way than the model's pieces, and may come before them."""
+    page = await visit("mia")
+    await say(page, "which colour?")
+    await expect(page.get_by_role("radio", name="blue")).to_be_visible()
+    async with askbus.client(company["mia"]) as mia:
+        [question] = (await mia.get("/v1/questions", params={"state": "open"})).json()["questions"]
+    state = {"id": question["turn_id"], "state": "waiting", "questions": [question["id"]], "actions": [], "error": None}
+    calls = {"step": 1, "attempt": 1, "calls": [{"id": question["id"], "label": "Asking you"}]}
+
+    async def turned_round(route: Route) -> None:
+        body = f"event: turn\ndata: {json.dumps(state)}\n\nevent: calls\nid: 1-1\ndata: {json.dumps(calls)}\n\n"
+        await route.fulfill(content_type="text/event-stream", body=body)
+
+    await page.route("**/v1/turns/*/events", turned_round)
+    await page.reload()
+    await expect(page.get_by_role("main").get_by_text("Waiting for your answer")).to_be_visible()
 
 
 @pytest.mark.requirement("C6", "Q5")
