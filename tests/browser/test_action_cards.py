@@ -132,3 +132,55 @@ async def test_new_records_are_shown_and_an_undo_removes_them(
     await dialog.get_by_role("button", name="Undo now").click()
     await expect(dialog.get_by_text("Undone", exact=True)).to_be_visible()
     assert await shop.value(count) == 0
+
+
+@pytest.mark.requirement("W4", "R17")
+async def test_the_rest_is_undone_where_a_part_was_edited_since(
+    visit: Visits, askbus: Composed, company: Company, pool: Pool, shop: TeamDatabase
+) -> None:
+    """The dry run names what is in the way and offers the rest; afterwards the card says what was left as it is."""
+    values = {"email": "ada@lovelace.example", "country": "SE"}
+    async with askbus.client(await give_token(pool, company["mia"])) as agent:
+        operation = {"id": "a", "kind": "update", "collection": "customers", "record": 1, "values": values}
+        await agent.post("/v1/actions", json={"project_id": str(company.north), "operations": [operation]})
+    page = await visit("mia")
+    await page.get_by_role("button", name="Update customers Ada Lovelace").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("button", name="Confirm").click()
+    await expect(dialog.get_by_text("Applied", exact=True)).to_be_visible()
+    await shop.run("UPDATE customers SET email = 'ada@elsewhere.example' WHERE id = 1")
+    await dialog.get_by_role("button", name="Undo").click()
+    await dialog.get_by_role("button", name="Undo the rest").click()
+    await expect(dialog.get_by_text("Undone", exact=True)).to_be_visible()
+    await expect(dialog).to_contain_text("What was edited since was left as it is:")
+    await expect(dialog).to_contain_text("ada@elsewhere.example")
+    assert await shop.rows("SELECT email, country FROM customers WHERE id = 1") == [("ada@elsewhere.example", "UK")]
+
+
+@pytest.mark.requirement("W4", "R14")
+async def test_a_card_shows_what_was_decided_on_each_of_its_operations(
+    visit: Visits, askbus: Composed, company: Company, shop: TeamDatabase
+) -> None:
+    """One edited, one rejected with a reason: both stand on the card, and no word of all or none."""
+    operations = [
+        {"id": f"o{record}", "kind": "update", "collection": "customers", "record": record, "values": {"country": "SE"}}
+        for record in (1, 2)
+    ]
+    async with askbus.client(company["max"]) as max_:
+        body = {"project_id": str(company.north), "operations": operations}
+        action = (await max_.post("/v1/actions", json=body)).json()
+        page = await visit("mia")
+        await page.get_by_role("button", name="Update customers Ada Lovelace").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog).to_contain_text("2 changes: all of them or none.")
+        decisions = [
+            {"operation": "o1", "confirm": True, "values": {"country": "NO"}},
+            {"operation": "o2", "confirm": False, "reason": "He lives in Paris."},
+        ]
+        await max_.post(f"/v1/actions/{action['id']}/decide", json={"digest": action["digest"], "decisions": decisions})
+    await expect(dialog.get_by_text("Applied", exact=True)).to_be_visible()
+    await expect(dialog).to_contain_text("Edited before it was confirmed. Proposed was: country SE")
+    await expect(dialog).to_contain_text("Rejected: not part of the change.")
+    await expect(dialog).to_contain_text("He lives in Paris.")
+    await expect(dialog).not_to_contain_text("all of them or none")
+    assert await shop.rows("SELECT country FROM customers WHERE id < 3 ORDER BY id") == [("NO",), ("FR",)]
