@@ -36,6 +36,7 @@ async def wire(ground: Ground) -> None:
     """Everything that the action-applier does."""
     settings = ground.settings
     target = Target(settings)
+    await target.check()
     ground.runs("records", target.hold)
 
     handlers = Handlers(ground.pool, target)

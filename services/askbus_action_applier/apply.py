@@ -42,7 +42,7 @@ class Applier:
             return
         by = await access.person_in_project(self.pool, action.user_id, action.workspace_id, action.project_id)
         crash.point("applier.apply.before_target")
-        outcome = await apply(self.target.records, action.id, action.prepared(), by)
+        outcome = await apply(self.target.within(action.project_id), action.id, action.prepared(), by)
         crash.point("applier.apply.before_copy")
         if await verbs.record_outcome(self.pool, action.id, outcome, trace=traceparent()):
             log.info("action.settled", action_id=str(action.id), state=outcome.state.value)

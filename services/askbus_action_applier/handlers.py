@@ -50,7 +50,9 @@ class Handlers:
     async def _propose(self, command: ProposeChanges, exactly: Sequence[PreparedOperation]) -> Action:
         if (found := await verbs.known(self.pool, command)) is not None:
             return found
-        prepared = await prepare(self.target.records, command.by, command.proposal.operations)
+        prepared = await prepare(
+            self.target.within(command.proposal.project_id), command.by, command.proposal.operations, self.target.presentation
+        )
         if exactly:
             prepared = to_the_letter(prepared, exactly)
         _refuse_large(prepared.operations)
@@ -75,7 +77,9 @@ class Handlers:
         if action.state is ActionState.PENDING and action.digest == command.digest:
             prepared: Sequence[PreparedOperation] = ()
             if edited := edited_of(operations, command.decisions):
-                prepared = (await prepare(self.target.records, command.by, edited)).operations
+                prepared = (
+                    await prepare(self.target.within(action.project_id), command.by, edited, self.target.presentation)
+                ).operations
             decision = decided_on(operations, command.decisions, prepared)
             _refuse_large(decision.confirmed)
         action = await decide(self.pool, command, decision, trace=traceparent())
@@ -107,7 +111,8 @@ class Handlers:
         action = await reads.get(self.pool, command.by, command.action_id)
         if action.state is not ActionState.APPLIED:
             raise Conflict(f"Only an applied action can be undone; this one is {action.state.value}.", verbs.state_of(action))
-        outcome = await undo(self.target.records, command.command_id, action.id, command.by, dry_run=True, rest=command.rest)
+        records = self.target.within(action.project_id)
+        outcome = await undo(records, command.command_id, action.id, command.by, dry_run=True, rest=command.rest)
         return _preview(outcome)
 
     async def on_undo_turn(self, command: UndoTurn) -> Asked:
@@ -121,7 +126,8 @@ class Handlers:
         """Each is undone on what those before it leave, and all of it is rolled back."""
         verbs.require_person(command.by)
         actions = await turn_undos.applied_in(self.pool, command.by, command.turn_id)
-        outcomes = await rehearse(self.target.records, actions, command.by, rest=command.rest)
+        first = await reads.get(self.pool, command.by, actions[0])  # all of a turn are in its thread's project
+        outcomes = await rehearse(self.target.within(first.project_id), actions, command.by, rest=command.rest)
         undos = tuple(_preview(outcome) for outcome in outcomes)
         state = turn_undos.together([one.state for one in undos])
         return TurnUndoPreview(turn_id=command.turn_id, state=state, undos=undos, not_tried=tuple(actions[len(undos) :]))

@@ -1,21 +1,24 @@
 """The database of the team's records, which may not be configured."""
 
 import asyncio
+from uuid import UUID
 
 from askbus.errors import Unavailable
-from askbus.records.engine import Records, open_records
+from askbus.records.display import Presentation
+from askbus.records.engine import Records
 from askbus.runtime.settings import Settings
+from askbus.runtime.team import check_catalogue, team_records
 
 
 class Target:
-    """The records of this deployment. No connection is opened before it is needed."""
+    """The records of this deployment, and how their values are shown on cards, which several people may read. No connection is
+    opened before it is needed."""
 
     def __init__(self, settings: Settings) -> None:
         self._records: Records | None = None
+        self.presentation = Presentation(locale=settings.locale, zone=settings.time_zone)
         if settings.records_url is not None:
-            self._records = open_records(
-                settings.records_url, settings.records_policy, pool_size=settings.pool_size, role=settings.records_role
-            )
+            self._records = team_records(settings, settings.records_url)
 
     @property
     def records(self) -> Records:
@@ -26,6 +29,15 @@ class Target:
                 {"setting": "ASKBUS_RECORDS_URL"},
             )
         return self._records
+
+    def within(self, project_id: UUID) -> Records:
+        """The records as one project has them. Raises as `records` does."""
+        return self.records.within(project_id)
+
+    async def check(self) -> None:
+        """Ends the process where the deployment's catalogue of records is wrong; a database that is away is not waited for."""
+        if self._records is not None:
+            await check_catalogue(self._records)
 
     async def hold(self) -> None:
         """Keeps the connections until this is cancelled, when everything that uses them has ended."""

@@ -55,7 +55,9 @@ class Undoer:
         entry = Entry(id=requested.id, kind=LedgerKind.UNDO, action_id=requested.action_id)
         if refusal is None:
             try:
-                outcome = await undo(self.target.records, requested.id, requested.action_id, by, rest=requested.rest)
+                outcome = await undo(
+                    self.target.within(requested.project_id), requested.id, requested.action_id, by, rest=requested.rest
+                )
             except (
                 Conflict
             ) as conflict:  # the ledger knows of nothing to undo: these records are not those that it was applied to

@@ -8,10 +8,10 @@ from askbus.bus import signals
 from askbus.bus.envelope import Service
 from askbus.models.config import ModelConfig
 from askbus.models.images import ImageMaker, image_config
-from askbus.records.engine import open_records
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
+from askbus.runtime.team import check_catalogue, team_records
 from askbus.tools.model import CallTool
 from askbus.tools.offered import own_tools
 from askbus_tool_runner.direct import Direct
@@ -36,9 +36,8 @@ async def wire(ground: Ground, tools: Sequence[Tool], aside: Aside, pictures: Mo
     settings = ground.settings
     records = None
     if settings.records_url is not None:
-        records = open_records(
-            settings.records_url, settings.records_policy, pool_size=settings.pool_size, role=settings.records_role
-        )
+        records = team_records(settings, settings.records_url)
+        await check_catalogue(records)
         ground.runs("records", partial(_kept_open, records.dispose))
     ground.runs("own tools", partial(_kept_open, aside.close))
     maker = None

@@ -28,12 +28,21 @@ class Direct:
         tool = self.work.tools.get(command.name)
         if tool is None or not tool.spec.direct:
             raise NotFound("There is no tool of this name that can be called directly. GET /v1/tools lists them.")
-        by = await access.refreshed(self.pool, command.by)
-        if by is None:
+        standing = await access.standing(self.pool, command.by)
+        if standing is None:
             raise PermissionDenied("This session or token has no access here any more.")
+        by = standing.principal
         if not any(project.id == command.project_id for project in await access.projects_of(self.pool, by)):
             raise NotFound("There is no such project.")
-        job = Job(command.command_id, command.name, json.dumps(command.arguments), by, command.project_id, visible=True)
+        job = Job(
+            command.command_id,
+            command.name,
+            json.dumps(command.arguments),
+            by,
+            command.project_id,
+            visible=True,
+            time_zone=standing.time_zone,
+        )
         outcome = await self.work.outcome(job, Running())
         result = outcome.result if outcome is not None and outcome.result is not None else ToolResult.failure(Internal.hidden())
         code = result.error.code if result.error is not None else None

@@ -87,16 +87,18 @@ class Runner:
 
     async def _outcome(self, run: StartedRun, running: Running) -> Outcome | None:
         """What the run comes to; None where it is not ours any more."""
+        standing = await access.standing(self.pool, run.principal)
         job = Job(
             call_id=run.call_id,
             name=run.name,
             arguments=run.arguments,
-            by=await access.refreshed(self.pool, run.principal),
+            by=standing.principal if standing is not None else None,
             project_id=run.project_id,
             visible=run.visible,
             thread_id=run.thread_id,
             turn_id=run.turn_id,
             attempt=run.attempt,
+            time_zone=standing.time_zone if standing is not None else None,
         )
         return await self.work.outcome(job, running)
 

@@ -18,6 +18,7 @@ from askbus.db.pool import Pool
 from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied, TimedOut
 from askbus.models.images import ImageMaker
 from askbus.models.model import parse_arguments
+from askbus.records.display import Presentation
 from askbus.records.engine import Records
 from askbus.runtime import telemetry
 from askbus.runtime.settings import Settings
@@ -61,7 +62,7 @@ class Running:
 @dataclass(frozen=True)
 class Job:
     """A call to be run. `arguments` is the JSON that was written; `by` has the rights of this moment, or is None where there are none
-    left; `visible` says whether they see the project; a direct call has no thread and no turn."""
+    left; `visible` says whether they see the project; a direct call has no thread and no turn. `time_zone` is the one that they chose."""
 
     call_id: UUID
     name: str
@@ -72,6 +73,7 @@ class Job:
     thread_id: UUID | None = None
     turn_id: UUID | None = None
     attempt: int = 1
+    time_zone: str | None = None
 
 
 class Work:
@@ -137,6 +139,7 @@ class Work:
             pool=self.pool,
             attempt=job.attempt,
             pictures=self.pictures,
+            presentation=Presentation(locale=self.settings.locale, zone=job.time_zone or self.settings.time_zone),
         )
         return tool, _in_span(tool, context, given)
 

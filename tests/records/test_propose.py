@@ -12,6 +12,7 @@ from askbus.records.deny import Policy
 from askbus.records.display import Presentation
 from askbus.records.engine import Records, open_records
 from askbus.records.propose import prepare
+from askbus.records.record_catalogue import RecordCatalogue
 from askbus.testing.records import TeamDatabase, somebody
 
 pytestmark = pytest.mark.requirement("R10")
@@ -68,10 +69,13 @@ async def test_the_digest_changes_with_anything_that_was_shown(propose: Propose)
         assert digest_of([first.model_copy(update=part)]) != action.digest
 
 
-async def test_money_on_the_card_has_its_currency(kept_records: Records, member: Principal) -> None:
+async def test_money_on_the_card_has_its_currency(kept_shop: TeamDatabase, member: Principal) -> None:
     """In the language of whoever is going to read it."""
     wanted = [operation(collection="orders", record=1, values={"amount": "99.5"})]
-    action = await prepare(kept_records, member, wanted, Presentation(locale="de", currencies={"amount": "EUR"}))
+    listed = RecordCatalogue.model_validate({"collections": {"orders": {"fields": {"amount": {"currency": "EUR"}}}}})
+    records = open_records(kept_shop.url, listed=listed)
+    action = await prepare(records, member, wanted, Presentation(locale="de"))
+    await records.dispose()
     assert action.operations[0].changes[0].after_display == "99,50\xa0€"
 
 

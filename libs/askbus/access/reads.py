@@ -128,10 +128,12 @@ async def agent(db: Executor, token_id: UUID, scope: Scope) -> Principal:
 
 @dataclass(frozen=True)
 class Standing:
-    """A principal with its rights of this moment, and for how many seconds its session or token still counts (None: for ever)."""
+    """A principal with its rights of this moment, for how many seconds its session or token still counts (None: for ever), and the
+    time zone that its user or workspace chose, if any."""
 
     principal: Principal
     seconds_left: float | None
+    time_zone: str | None = None
 
 
 async def refreshed(db: Executor, principal: Principal) -> Principal | None:
@@ -147,7 +149,7 @@ async def standing(db: Executor, principal: Principal) -> Standing | None:
         return None
     found = {**row, "id": principal.id}
     now = _session(found) if principal.kind is PrincipalKind.SESSION else _token(found)
-    return Standing(now, row["seconds_left"])
+    return Standing(now, row["seconds_left"], row["time_zone"])
 
 
 async def person_in_project(db: Executor, user_id: UUID, workspace_id: UUID, project_id: UUID) -> Principal:

@@ -5,9 +5,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Integer, Numeric, case, cast, func, literal_column
 
 from askbus.errors import InvalidInput
-from askbus.records.display import Presentation, Style
+from askbus.records.display import Style
 from askbus.records.model import Aggregate, AggregateOp, Kind, ResultColumn
-from askbus.records.outputs import Output, is_plain
+from askbus.records.outputs import Output, is_plain, style_of
 from askbus.records.schema import SORTABLE, Column, computed_column
 from askbus.records.source import Field, as_number
 
@@ -22,7 +22,7 @@ COMPARED = SORTABLE - {Kind.BOOLEAN, Kind.UUID}
 Made = tuple[ColumnElement[Any], Column, Output]
 
 
-def aggregate(wanted: Aggregate, field: Field | None, presentation: Presentation) -> Made:
+def aggregate(wanted: Aggregate, field: Field | None) -> Made:
     """The figure, what it is compared as, and how it comes out. Floats are added as decimals, so that ten times 0.1 is 1.0 in any
     order. Missing values count for nothing. Raises InvalidInput where the field has no such figure."""
     if field is None:
@@ -35,29 +35,29 @@ def aggregate(wanted: Aggregate, field: Field | None, presentation: Presentation
         case AggregateOp.COUNT_DISTINCT if kind in SORTABLE:
             return _counted(wanted, func.count(value.distinct()))
         case AggregateOp.SUM if kind.is_number:
-            return _number(wanted, field, func.sum(exact), presentation, whole=kind is Kind.INTEGER)
+            return _number(wanted, field, func.sum(exact), whole=kind is Kind.INTEGER)
         case AggregateOp.AVG if kind.is_number:
-            return _number(wanted, field, func.avg(exact), presentation, rounded=True)
+            return _number(wanted, field, func.avg(exact), rounded=True)
         case AggregateOp.MEDIAN if kind.is_number:
-            return _number(wanted, field, _median(cast(field.expression, Numeric())), presentation)
+            return _number(wanted, field, _median(cast(field.expression, Numeric())))
         case AggregateOp.PERCENT_OF_TOTAL if kind.is_number:
             return _share(wanted, func.sum(exact))
         case AggregateOp.MIN | AggregateOp.MAX if kind in COMPARED:
-            return _extreme(wanted, field, presentation)
+            return _extreme(wanted, field)
         case _:
             raise _none(wanted, kind)
 
 
-def apart(wanted: Aggregate, field: Field, presentation: Presentation) -> Made:
+def apart(wanted: Aggregate, field: Field) -> Made:
     """The figure over what each record has many of, from `field`: the same figure for each record alone. So no record is multiplied."""
     each = field.expression
     match wanted.op:
         case AggregateOp.COUNT:
             return _counted(wanted, func.coalesce(func.sum(each), 0))
         case AggregateOp.SUM if field.column.kind.is_number:
-            return _number(wanted, field, func.sum(each), presentation, whole=field.column.kind is Kind.INTEGER)
+            return _number(wanted, field, func.sum(each), whole=field.column.kind is Kind.INTEGER)
         case AggregateOp.MIN | AggregateOp.MAX if field.column.kind in COMPARED:
-            return _extreme(wanted, field, presentation)
+            return _extreme(wanted, field)
         case _:
             raise _none(wanted, field.column.kind)
 
@@ -93,28 +93,23 @@ def _number(
     wanted: Aggregate,
     field: Field,
     expression: ColumnElement[Any],
-    presentation: Presentation,
     *,
     whole: bool = False,
     rounded: bool = False,
 ) -> Made:
     kind = Kind.INTEGER if whole else Kind.DECIMAL
     scale = field.column.numeric[1] if field.column.numeric else 0
-    style = Style(
-        kind=kind,
-        places=max(scale, AVERAGE_PLACES) if rounded else None,
-        currency=presentation.currencies.get(wanted.field, ""),
-    )
+    style = style_of(field.column, kind, places=max(scale, AVERAGE_PLACES) if rounded else None)
     column = computed_column(wanted.name, "numeric", "numeric", field.column.type)
     return expression, column, Output(ResultColumn(name=wanted.name, kind=kind, type=field.column.type), style)
 
 
-def _extreme(wanted: Aggregate, field: Field, presentation: Presentation) -> Made:
+def _extreme(wanted: Aggregate, field: Field) -> Made:
     value, kind = as_number(field), field.column.kind
     made = func.min(value) if wanted.op is AggregateOp.MIN else func.max(value)
     money = field.column.base_name == "money"
     column = computed_column(wanted.name, "numeric", "numeric", "money") if money else field.column
-    style = Style(kind=kind, plain=is_plain(wanted.field, field), currency=presentation.currencies.get(wanted.field, ""))
+    style = style_of(field.column, kind, plain=is_plain(wanted.field, field))
     return made, column, Output(ResultColumn(name=wanted.name, kind=kind, type=field.column.type), style)
 
 

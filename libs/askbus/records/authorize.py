@@ -42,6 +42,11 @@ def authorize(principal: Principal, operation: Write, schema: Schema) -> None:
         )
     for name in operation.fields:
         column = collection.column(name)
+        if column.never_written:
+            raise PermissionDenied(
+                f"{name!r} of {collection.name} is never changed here: the deployment lists it.",
+                {"collection": collection.name, "field": name},
+            )
         if column.computed:
             raise PermissionDenied(
                 f"The database itself fills {name!r} of {collection.name}; leave it out.",

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -10,6 +11,7 @@ from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from askbus.records.deny import Policy
+from askbus.records.record_catalogue import RecordCatalogue
 from askbus.records.schema import Abilities, Collection, Column, ForeignKey, Relation, Schema
 
 RELKINDS = {"r": "table", "p": "table", "v": "view", "m": "materialized view", "f": "foreign table"}
@@ -66,7 +68,7 @@ async def fingerprint(connection: AsyncConnection) -> str:
     return str(await connection.scalar(statement("fingerprint")))
 
 
-async def read_schema(connection: AsyncConnection, policy: Policy) -> Schema:
+async def read_schema(connection: AsyncConnection, policy: Policy, listed: RecordCatalogue) -> Schema:
     """The schema as it is now. The fingerprint is taken first: DDL in between is noticed by the next look, not missed."""
     mark = await fingerprint(connection)
     documents = (await connection.scalars(statement("relations"))).all()
@@ -75,10 +77,12 @@ async def read_schema(connection: AsyncConnection, policy: Policy) -> Schema:
     keys = [_ForeignKey.model_validate_json(document) for document in documents]
     foreign_keys = tuple(key.as_seen() for key in keys)
     abilities = (await connection.execute(statement("abilities"))).one()
-    return Schema(mark, Abilities(*abilities), build(relations, foreign_keys, policy), foreign_keys)
+    return Schema(mark, Abilities(*abilities), build(relations, foreign_keys, policy, listed), foreign_keys)
 
 
-def build(relations: Sequence[_Relation], foreign_keys: Sequence[ForeignKey], policy: Policy) -> dict[str, Collection]:
+def build(
+    relations: Sequence[_Relation], foreign_keys: Sequence[ForeignKey], policy: Policy, listed: RecordCatalogue
+) -> dict[str, Collection]:
     """Collections by name: the bare name where the search path finds it, else with its schema; a clash keeps the schema."""
     visible = Counter(relation.table if relation.visible else f"{relation.schema_}.{relation.table}" for relation in relations)
     names = {}
@@ -92,7 +96,7 @@ def build(relations: Sequence[_Relation], foreign_keys: Sequence[ForeignKey], po
             column.model_copy(update={"denied": True}) if policy.denies(name, column.name) else column
             for column in relation.columns
         )
-        made[name] = Collection(
+        seen = Collection(
             name=name,
             oid=relation.oid,
             schema=relation.schema_,
@@ -104,8 +108,10 @@ def build(relations: Sequence[_Relation], foreign_keys: Sequence[ForeignKey], po
             insertable=relation.insertable,
             updatable=relation.updatable,
             never_write=policy.never_write(name, columns),
-            relations=_relations(relation.oid, names, columns, relations, foreign_keys),
         )
+        marked = listed.marked(seen)
+        ways = _relations(relation.oid, names, marked.all_columns, relations, foreign_keys)
+        made[name] = replace(marked, relations=ways)
     return made
 
 

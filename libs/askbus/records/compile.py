@@ -32,6 +32,8 @@ class Compiled:
     outputs: tuple[Output, ...]
     order: tuple[Sort, ...] = ()
     places: tuple[int, ...] = ()
+    link: str = ""
+    """The template of a record's address, whose fields are columns of the rows."""
 
 
 def compile_plan(plan: QueryPlan, schema: Schema, presentation: Presentation) -> Compiled:
@@ -42,16 +44,16 @@ def compile_plan(plan: QueryPlan, schema: Schema, presentation: Presentation) ->
         return Compiled(
             _page(rows, plan), lambda: select(func.count()).select_from(rows.order_by(None).subquery("rows")), outputs
         )
-    return _records(plan, schema, collection, presentation)
+    return _records(plan, schema, collection)
 
 
-def _records(plan: QueryPlan, schema: Schema, collection: Collection, presentation: Presentation) -> Compiled:
+def _records(plan: QueryPlan, schema: Schema, collection: Collection) -> Compiled:
     source = Source(schema, collection)
     names = list(dict.fromkeys((*collection.key, *(plan.fields or collection.columns))))
     fields = [source.field(name) for name in names]
     where = [condition(source, part) for part in plan.where]
     order = records_order(plan.order_by, source.field, collection)
-    outputs = tuple(output(name, field, presentation) for name, field in zip(names, fields, strict=True))
+    outputs = tuple(output(name, field) for name, field in zip(names, fields, strict=True))
     columns: list[ColumnElement[Any]] = [readable(field).label(f"c{place}") for place, field in enumerate(fields)]
     if plan.top is not None:
         each = [as_number(source.field(name)) for name in plan.top.per]
@@ -63,7 +65,14 @@ def _records(plan: QueryPlan, schema: Schema, collection: Collection, presentati
     places = _places(names, order, columns) if collection.key else ()
     found = select(*columns).select_from(source.clause()).where(*where, *([after(plan, order)] if plan.cursor else []))
     rows = found.order_by(*(one.directed for one in order))
-    return Compiled(_page(rows, plan), lambda: _count(plan, schema, collection), outputs, tuple(order) if places else (), places)
+    return Compiled(
+        _page(rows, plan),
+        lambda: _count(plan, schema, collection),
+        outputs,
+        tuple(order) if places else (),
+        places,
+        collection.link,
+    )
 
 
 def _places(names: Sequence[str], order: Sequence[Sort], columns: list[ColumnElement[Any]]) -> tuple[int, ...]:

@@ -1,7 +1,6 @@
 """Values as a person reads them, in their language and time zone. What is shown is never less exact than the value, but for
 averages and floats, which are rounded."""
 
-from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -20,18 +19,18 @@ LONGEST = 300
 
 
 class Presentation(BaseModel):
-    """For whom values are shown. `locale` as CLDR names it, `zone` as IANA does; `currencies` gives fields an ISO 4217 code."""
+    """For whom values are shown. `locale` as CLDR names it, `zone` as IANA does."""
 
     model_config = ConfigDict(frozen=True)
 
     locale: str = "en"
     zone: str = "UTC"
-    currencies: Mapping[str, str] = {}
 
 
 class Style(BaseModel):
-    """How one column is shown. `plain`: digits without grouping, for keys and years. `places`: round to so many. `percent`: the
-    number is in percent. `stretch`: a value is where a stretch of time begins, in `zone` where moments are meant."""
+    """How one column is shown. `plain`: digits without grouping, for keys and years. `places`: round to so many. `unit`: stands
+    behind the number. `percent`: the number is in percent; `fraction`: a hundred times it is. `stretch`: a value is where a stretch
+    of time begins, in `zone` where moments are meant."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,7 +38,9 @@ class Style(BaseModel):
     plain: bool = False
     places: int | None = None
     currency: str = ""
+    unit: str = ""
     percent: bool = False
+    fraction: bool = False
     stretch: Unit | None = None
     zone: str = ""
 
@@ -92,10 +93,14 @@ def _number(text: str, style: Style, locale: str) -> str:
         places = style.places
     if style.currency:
         places = max(places, get_currency_precision(style.currency))
-    if style.percent:
-        return str(_percent(locale, places).apply(number.scaleb(-2), _locale(locale)))
+    if style.percent or style.fraction:
+        return _percentage(number, max(0, places - 2) if style.fraction else places, locale, fraction=style.fraction)
     shown: str = _pattern(locale, places, style.currency).apply(number, _locale(locale), currency=style.currency or None)
-    return shown
+    return f"{shown}\u00a0{style.unit}" if style.unit else shown
+
+
+def _percentage(number: Decimal, places: int, locale: str, *, fraction: bool) -> str:
+    return str(_percent(locale, places).apply(number if fraction else number.scaleb(-2), _locale(locale)))
 
 
 def _moment(text: str, presentation: Presentation) -> str:

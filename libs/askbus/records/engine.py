@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
+from uuid import UUID
 
 from sqlalchemy import URL, false, literal, make_url, select
 from sqlalchemy.exc import DBAPIError
@@ -17,6 +18,7 @@ from askbus.errors import NotFound, PermissionDenied, Unavailable
 from askbus.records.catalogue import fingerprint, read_schema, statement
 from askbus.records.deny import Policy
 from askbus.records.failures import is_passing, is_stale, unavailable
+from askbus.records.record_catalogue import BadCatalogue, RecordCatalogue
 from askbus.records.schema import Schema
 from askbus.records.source import table_of
 
@@ -47,19 +49,36 @@ class Records:
     """One database of records, for the life of a process. `dispose` closes its connections."""
 
     def __init__(
-        self, engine: AsyncEngine, policy: Policy, timeouts: Timeouts, *, fresh_for: float = FRESH_FOR, role: str | None = None
+        self,
+        engine: AsyncEngine,
+        policy: Policy,
+        timeouts: Timeouts,
+        *,
+        fresh_for: float = FRESH_FOR,
+        role: str | None = None,
+        listed: RecordCatalogue | None = None,
     ) -> None:
         self.engine = engine
         self.policy = policy
         self.fresh_for = fresh_for
         self.role = role
-        self._timeouts = timeouts
+        self.listed = listed or RecordCatalogue()
+        self.timeouts = timeouts
         self._schema: Schema | None = None
         self._looked = 0.0
         self._lock = asyncio.Lock()
 
     async def dispose(self) -> None:
         await self.engine.dispose()
+
+    def within(self, project_id: UUID) -> "Records":
+        """The records as one project has them: what belongs to others is neither read nor written, and cannot be named."""
+        return _OfProject(self, self.listed.project_name(project_id)) if self.listed.divides else self
+
+    async def check(self) -> None:
+        """Raises BadCatalogue where the database does not have what the deployment says; Unavailable where it cannot be asked."""
+        if problems := self.listed.problems(await self.schema(look=True)):
+            raise BadCatalogue("\n".join(problems))
 
     async def schema(self, connection: AsyncConnection | None = None, *, look: bool = False) -> Schema:
         """The live schema, compared with the catalogue first with `look`, or when that was not done for `fresh_for` seconds.
@@ -82,7 +101,7 @@ class Records:
     async def _look(self, connection: AsyncConnection) -> Schema:
         looked = time.monotonic()
         if self._schema is None or await fingerprint(connection) != self._schema.fingerprint:
-            self._schema = await read_schema(connection, self.policy)
+            self._schema = await read_schema(connection, self.policy, self.listed)
         self._looked = looked
         return self._schema
 
@@ -129,14 +148,14 @@ class Records:
         """A read-only transaction on one snapshot, with a time limit, in which row-level security policies can see who asks:
         `current_setting('askbus.user_id')` and `askbus.workspace_id`."""
         async with self._connection(readonly=True) as connection:
-            await self._use_read_settings(connection, principal, self._timeouts.read, 0)
+            await self._use_read_settings(connection, principal, self.timeouts.read, 0)
             yield connection
 
     @asynccontextmanager
     async def writing(self, principal: Principal) -> AsyncIterator[AsyncConnection]:
         """A transaction that commits when the block ends. Values are spelled as in `reading` until `use_write_settings`."""
         async with self._connection(readonly=False) as connection, connection.begin():
-            await self._use_read_settings(connection, principal, self._timeouts.write, self._timeouts.lock)
+            await self._use_read_settings(connection, principal, self.timeouts.write, self.timeouts.lock)
             yield connection
 
     async def _use_read_settings(
@@ -191,6 +210,25 @@ class Records:
             await connection.close()
 
 
+class _OfProject(Records):
+    """The same database, connections and schema, seen from one project."""
+
+    def __init__(self, whole: Records, project: str) -> None:
+        super().__init__(
+            whole.engine, whole.policy, whole.timeouts, fresh_for=whole.fresh_for, role=whole.role, listed=whole.listed
+        )
+        self._whole, self._project = whole, project
+
+    async def schema(self, connection: AsyncConnection | None = None, *, look: bool = False) -> Schema:
+        return (await self._whole.schema(connection, look=look)).within(self._project)
+
+    async def held_schema(self, connection: AsyncConnection, names: Iterable[str]) -> Schema:
+        return (await self._whole.held_schema(connection, names)).within(self._project)
+
+    def forget_schema(self) -> None:
+        self._whole.forget_schema()
+
+
 def open_records(
     url: str,
     policy: Policy | None = None,
@@ -198,10 +236,12 @@ def open_records(
     pool_size: int = 8,
     timeouts: Timeouts | None = None,
     role: str | None = None,
+    listed: RecordCatalogue | None = None,
 ) -> Records:
     """The records in the Postgres database at `url` (postgresql://user:password@host/name). Opens no connection yet.
 
-    With `role` every transaction has the rights of that role, of which the user in `url` is a member, and not its own.
+    `listed` is what the deployment says of them. With `role` every transaction has the rights of that role, of which the user in
+    `url` is a member, and not its own.
     """
     limits = timeouts or Timeouts()
     engine = create_async_engine(
@@ -217,7 +257,7 @@ def open_records(
         },
         hide_parameters=True,
     )
-    return Records(engine, policy or Policy(), limits, role=role)
+    return Records(engine, policy or Policy(), limits, role=role, listed=listed)
 
 
 def driver_url(url: str) -> URL:

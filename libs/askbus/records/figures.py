@@ -50,7 +50,7 @@ def figures(
         groups = [next(places) for _ in groups]
         measured = [(next(places) if field is not None else None, many) for field, many in measured]
     made = [_group(field, group, plan, presentation) for field, group in zip(groups, plan.group_by, strict=True)]
-    computed = [_computed(one, *how, presentation) for one, how in zip(plan.aggregates, measured, strict=True)]
+    computed = [_computed(one, *how) for one, how in zip(plan.aggregates, measured, strict=True)]
     return _wanted(plan, base, made, computed), tuple(one.output for one in (*made, *computed))
 
 
@@ -61,8 +61,8 @@ def _measured(source: Source, wanted: Aggregate) -> tuple[Field | None, bool]:
     return source.measure(wanted.field, wanted.op)
 
 
-def _computed(wanted: Aggregate, field: Field | None, many: bool, presentation: Presentation) -> Figure:
-    made = apart(wanted, field, presentation) if field is not None and many else aggregate(wanted, field, presentation)
+def _computed(wanted: Aggregate, field: Field | None, many: bool) -> Figure:
+    made = apart(wanted, field) if field is not None and many else aggregate(wanted, field)
     expression, column, shown = made
     return Figure(wanted.name, column, expression, shown)
 
@@ -86,7 +86,7 @@ def _group(field: Field, group: Group, plan: QueryPlan, presentation: Presentati
         return Figure(group.name, column, expression, shown)
     if field.column.kind not in SORTABLE:
         raise InvalidInput(f"{group.field}: a {field.column.kind.value} field cannot be grouped by.", {"field": group.field})
-    shown = output(group.field, field, presentation)
+    shown = output(group.field, field)
     shown = replace(shown, column=shown.column.model_copy(update={"name": group.name}))
     return Figure(group.name, field.column, as_number(field), shown)
 

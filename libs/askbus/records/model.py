@@ -275,3 +275,5 @@ class Rows(BaseModel):
     next_offset: int | None = None
     next_cursor: str | None = None
     """Where the next page of records begins, whatever is inserted or deleted before it meanwhile."""
+    links: tuple[str, ...] = ()
+    """Where the team's own app shows each record, if the deployment says so."""

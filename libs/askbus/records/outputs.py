@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from askbus.records.display import Presentation, Style, local
+from askbus.records.display import Style, local
 from askbus.records.model import Kind, ResultColumn
+from askbus.records.schema import Column
 from askbus.records.source import Field
 from askbus.records.values import from_text
 
@@ -24,11 +25,26 @@ class Output:
         return from_text(text, self.column.kind)
 
 
-def output(name: str, field: Field, presentation: Presentation) -> Output:
+def output(name: str, field: Field) -> Output:
     """A field as it is."""
     kind = field.column.kind
-    style = Style(kind=kind, plain=is_plain(name, field), currency=presentation.currencies.get(name, ""))
-    return Output(ResultColumn(name=name, kind=kind, type=field.column.type), style)
+    return Output(
+        ResultColumn(name=name, kind=kind, type=field.column.type), style_of(field.column, kind, plain=is_plain(name, field))
+    )
+
+
+def style_of(column: Column, kind: Kind, *, plain: bool = False, places: int | None = None) -> Style:
+    """How numbers of the column are shown, as the deployment says, also those computed over it."""
+    said = column.shown
+    return Style(
+        kind=kind,
+        plain=plain or said.format == "plain",
+        places=places,
+        currency=said.currency,
+        unit=said.unit,
+        percent=said.format == "percent",
+        fraction=said.format == "fraction",
+    )
 
 
 def is_plain(name: str, field: Field) -> bool:

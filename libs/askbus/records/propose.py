@@ -13,12 +13,13 @@ from askbus.access.model import Principal
 from askbus.errors import InvalidInput
 from askbus.records.authorize import require_writer
 from askbus.records.changes import MOST_OPERATIONS, FieldChange, Operation, PreparedAction, PreparedOperation, Problem, digest_of
-from askbus.records.display import PLAIN, Presentation, Style, display
+from askbus.records.display import PLAIN, Presentation, display
 from askbus.records.engine import Records
 from askbus.records.failures import is_passing, read_failure, unavailable, write_failure
+from askbus.records.outputs import style_of
 from askbus.records.rows import is_record
 from askbus.records.schema import Collection, Column, ForeignKey, Schema
-from askbus.records.source import PgType, bound, spelled, table_of
+from askbus.records.source import PgType, bound, own, spelled, table_of
 from askbus.records.validate import Draft, drafts_of, foreign_keys_of
 
 MOST_TOLD = 10
@@ -179,7 +180,7 @@ class _Check:
 
     def _change(self, name: str, row: dict[str, Any], presentation: Presentation) -> FieldChange:
         column = self.collection.columns[name]
-        style = Style(kind=column.kind, plain=name in self.collection.key, currency=presentation.currencies.get(name, ""))
+        style = style_of(column, column.kind, plain=name in self.collection.key)
         before, after, ref = row.get(f"old {name}"), row.get(f"new {name}"), self.draft.refs.get(name)
         shown = [display(text, style, presentation) for text in (before, after)]
         for place, when in enumerate(("old", "new")):
@@ -215,7 +216,7 @@ class _Check:
         texts, columns = self.draft.texts, self.collection.columns
         pairs = zip(key.columns, key.target_columns, strict=True)
         same = and_(*(target.c[other] == bound(texts[one], columns[one]) for one, other in pairs))
-        return exists(select(literal(1)).select_from(target).where(same))
+        return exists(select(literal(1)).select_from(target).where(same, *own(target, self._target(key))))
 
     def _taken(self, key: Sequence[str]) -> ColumnElement[bool]:
         other = self.table.alias("other")
@@ -230,7 +231,8 @@ class _Check:
         """What the referred record is called, for the person who decides."""
         target = table_of(self._target(key)).alias("named")
         label = func.concat_ws(" ", *(spelled(target.c[name]) for name in self._naming(key)))
-        return select(label).select_from(target).where(target.c[key.target_columns[0]] == value).limit(1).scalar_subquery()
+        referred = (target.c[key.target_columns[0]] == value, *own(target, self._target(key)))
+        return select(label).select_from(target).where(*referred).limit(1).scalar_subquery()
 
 
 def _same(change: FieldChange) -> bool:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from urllib.parse import quote
 
 from pydantic import JsonValue
 from sqlalchemy.exc import DBAPIError
@@ -117,7 +118,12 @@ class _Page:
             cut=tuple(cut),
             next_offset=through if through < self.total and not plan.cursor else None,
             next_cursor=following,
+            links=tuple(self._link(row) for row in self.found[:kept]) if self.compiled.link else (),
         )
+
+    def _link(self, row: Texts) -> str:
+        names = (output.column.name for output in self.compiled.outputs)
+        return self.compiled.link.format_map({name: quote(text or "", safe="") for name, text in zip(names, row, strict=False)})
 
     def _left_out(self, kept: int, following: str | None) -> str:
         why = "more would be too large" if kept < min(self.plan.limit, len(self.found)) else "the limit"
@@ -138,8 +144,8 @@ def _fitted(rows: Rows, page: _Page, shown: _Shown, most_bytes: int) -> Rows:
     whole = rows.model_dump(mode="json")
     if _size(whole) <= most_bytes:
         return rows
-    frame = _size({**whole, "rows": [], "display": []}) + MARK
-    pairs = zip(whole["rows"], whole["display"], strict=True)
+    frame = _size({**whole, "rows": [], "display": [], "links": []}) + MARK
+    pairs = zip(whole["rows"], whole["display"], whole["links"] or [""] * len(rows.rows), strict=True)
     sizes = accumulate(_size(list(pair)) for pair in pairs)
     kept = max(1, sum(1 for size in sizes if frame + size <= most_bytes))
     while kept > 1 and _size(page.rows(shown, kept).model_dump(mode="json")) > most_bytes:

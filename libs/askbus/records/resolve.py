@@ -15,7 +15,7 @@ from askbus.records.fold import difference, fold, fold_case, skeleton, skeleton_
 from askbus.records.model import Kind
 from askbus.records.names import Candidate, Resolution, ResolveRequest, ResolveResult
 from askbus.records.schema import LABELS, Collection, Schema, folded
-from askbus.records.source import spelled, table_of
+from askbus.records.source import rows_of, spelled
 from askbus.records.values import Unsuitable, check_text, from_text
 
 MOST_CANDIDATES = 20
@@ -83,7 +83,7 @@ class Search:
         if not collection.key:
             raise InvalidInput(f"{collection.name} has no primary key, so its records have no names here; query it instead.")
         self.collection, self.text, self.abilities = collection, text, schema.abilities
-        self.table: FromClause = table_of(collection)
+        self.table: FromClause = rows_of(collection, "named_records")
         self.names = [collection.column(name).name for name in fields] or _naming(collection)
         label = [spelled(self.table.c[name]) for name in collection.label]
         self.label = func.concat_ws(" ", *label)
@@ -179,6 +179,8 @@ class Search:
 
 def _naming(collection: Collection) -> list[str]:
     """The fields that may hold a record's name: those of its label, and every other field that names records elsewhere."""
+    if collection.names:
+        return list(collection.names)
     naming = {folded(part) for wanted in LABELS for part in wanted.split()}
     texts = [name for name, column in collection.columns.items() if column.kind is Kind.TEXT and folded(name) in naming]
     return list(dict.fromkeys((*collection.label, *texts)))

@@ -27,7 +27,7 @@ from sqlalchemy.sql.elements import quoted_name
 from askbus.records.changes import Key
 from askbus.records.failures import NotDone
 from askbus.records.schema import Collection, ForeignKey
-from askbus.records.source import bound, spelled, table_of
+from askbus.records.source import bound, own, spelled, table_of
 
 Values = dict[str, str | None]
 
@@ -66,21 +66,29 @@ async def create(connection: AsyncConnection, collection: Collection, values: Ma
     source = table_of(collection)
     identifying = chain(collection.key, *collection.keys)
     names = [name for name in dict.fromkeys(identifying) if name in collection.columns]
-    made = insert(source).values(_assigned(source, collection, values)).returning(*_labelled(source, names))
+    made = (
+        insert(source)
+        .values(_assigned(source, collection, values))
+        .returning(*_labelled(source, names), *_stays(source, collection))
+    )
     row = (await connection.execute(made)).one_or_none()
     if row is None:
         raise NotDone("the database did not store the record")
-    return dict(zip(names, row, strict=True))
+    _check_stays(row[len(names) :])
+    return dict(zip(names, row, strict=False))
 
 
 async def change(connection: AsyncConnection, collection: Collection, key: Key, values: Mapping[str, str | None]) -> Key:
     """The record's key afterwards. Raises NotDone when a trigger or policy kept it from being changed."""
     source = table_of(collection)
     made = update(source).where(is_record(source, collection, key)).values(_assigned(source, collection, values))
-    row = (await connection.execute(made.returning(*_labelled(source, collection.key)))).one_or_none()
+    row = (
+        await connection.execute(made.returning(*_labelled(source, collection.key), *_stays(source, collection)))
+    ).one_or_none()
     if row is None:
         raise NotDone("the database did not change the record")
-    return dict(zip(collection.key, row, strict=True))
+    _check_stays(row[len(collection.key) :])
+    return dict(zip(collection.key, row, strict=False))
 
 
 async def take_back(connection: AsyncConnection, collection: Collection, key: Key) -> None:
@@ -105,7 +113,18 @@ async def is_referred_to(connection: AsyncConnection, collection: Collection, ke
 
 
 def is_record(source: TableClause, collection: Collection, key: Key) -> ColumnElement[bool]:
-    return and_(*(source.c[name] == bound(key[name], collection.columns[name]) for name in collection.key))
+    same = (source.c[name] == bound(key[name], collection.columns[name]) for name in collection.key)
+    return and_(*same, *own(source, collection))
+
+
+def _stays(source: TableClause, collection: Collection) -> list[ColumnElement[str]]:
+    """Whether the written record is one of the project for which it was written, triggers and defaults included."""
+    return [spelled(held).label("stays") for held in own(source, collection)]
+
+
+def _check_stays(answers: Sequence[str | None]) -> None:
+    if any(answer != "true" for answer in answers):
+        raise NotDone("the record would belong to another project")
 
 
 def _assigned(source: TableClause, collection: Collection, values: Mapping[str, str | None]) -> dict[ColumnElement[str], object]:

@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -29,6 +29,16 @@ LABELS = (
 """Columns that name a record, the best first, when a deployment says nothing else."""
 
 
+class Shown(BaseModel):
+    """How numbers of a column are shown: an ISO 4217 currency, a unit behind them, or `percent`, `fraction` or `plain`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    currency: str = ""
+    unit: str = ""
+    format: str = ""
+
+
 class Column(BaseModel):
     """A column as the catalogue describes it. `base` is what a value is cast to: the type below any domains, without a length,
     so that a value that is too long is refused by the assignment rather than cut by the cast."""
@@ -52,6 +62,9 @@ class Column(BaseModel):
     labels: tuple[str, ...]
     denied: bool = False
     """On the deny list: neither read nor written, named nowhere but in refusals."""
+    never_written: bool = False
+    """Read, and filled by others alone."""
+    shown: Shown = Shown()
 
     @cached_property
     def kind(self) -> Kind:
@@ -121,6 +134,14 @@ class Relation:
     many: bool
 
 
+@dataclass(frozen=True)
+class Project:
+    """Whose records these are: those of the project in `column`, or without one all of them the project's with this `name`."""
+
+    column: str
+    name: str
+
+
 @dataclass(frozen=True, eq=False)
 class Collection:
     """A table, view, materialised view or foreign table. `read_only` says why nothing can be written, or is empty."""
@@ -137,6 +158,13 @@ class Collection:
     updatable: bool
     never_write: str = ""
     relations: Mapping[str, Relation] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    """The fields by which a record is found, where a deployment says so."""
+    labels: tuple[str, ...] = ()
+    """And those that name it to a person."""
+    link: str = ""
+    project: Project | None = None
+    """Whose records they are; with a column, `name` is the project for which they are read and written now."""
 
     @cached_property
     def columns(self) -> dict[str, Column]:
@@ -164,12 +192,14 @@ class Collection:
     @cached_property
     def label(self) -> tuple[str, ...]:
         """The columns whose values name a record to a person, joined by blanks; at worst its key."""
+        if own := tuple(name for name in self.labels if name in self.columns):
+            return own
         texts = {folded(name): name for name, column in self.columns.items() if column.kind is Kind.TEXT}
         for wanted in LABELS:
             parts = [folded(part) for part in wanted.split()]
-            own = [texts.get(part) or texts.get(folded(self.table).removesuffix("s") + part) for part in parts]
-            if all(own):
-                return tuple(name for name in own if name)
+            found = [texts.get(part) or texts.get(folded(self.table).removesuffix("s") + part) for part in parts]
+            if all(found):
+                return tuple(name for name in found if name)
         return self.key
 
     def column(self, name: str) -> Column:
@@ -201,7 +231,7 @@ class Schema:
 
     def collection(self, name: str) -> Collection:
         """The collection called exactly that; a schema in front is accepted. Raises NotFound with the nearest names."""
-        if (found := self.collections.get(name) or self._qualified.get(name)) is not None:
+        if (found := self.collections.get(name) or self.qualified.get(name)) is not None:
             return found
         raise refusal(f"collection {name!r}", name, self.collections, denied=False)
 
@@ -209,8 +239,27 @@ class Schema:
         """Every foreign key that points at it, or at one of its partitions."""
         return [key for key in self.foreign_keys if key.target_root == collection.oid]
 
+    def within(self, project: str) -> "Schema":
+        """What there is for one project: its own collections, and its own records of those that are divided."""
+        if project not in self._within:
+            visible = {
+                name: found if found.project is None else replace(found, project=Project(found.project.column, project))
+                for name, found in self.collections.items()
+                if found.project is None or found.project.column or found.project.name == project
+            }
+            kept = {
+                name: replace(found, relations={way: to for way, to in found.relations.items() if to.target in visible})
+                for name, found in visible.items()
+            }
+            self._within[project] = replace(self, collections=kept)
+        return self._within[project]
+
     @cached_property
-    def _qualified(self) -> dict[str, Collection]:
+    def _within(self) -> "dict[str, Schema]":
+        return {}
+
+    @cached_property
+    def qualified(self) -> dict[str, Collection]:
         return {f"{found.schema}.{found.table}": found for found in self.collections.values()}
 
     @cached_property

@@ -120,7 +120,7 @@ class Source:
         return made
 
     def _alias(self, collection: Collection) -> FromClause:
-        return table_of(collection).alias(f"t{next(self._names)}")
+        return rows_of(collection, f"t{next(self._names)}")
 
 
 def walk(schema: Schema, collection: Collection, path: str) -> tuple[list[Relation], Column]:
@@ -148,6 +148,22 @@ def table_of(collection: Collection) -> TableClause:
     """The collection with all its columns; every name is quoted, so that `user` is the column and not the role."""
     columns = (column(quoted_name(found.name, quote=True), Text()) for found in collection.all_columns)
     return table(quoted_name(collection.table, quote=True), *columns, schema=quoted_name(collection.schema, quote=True))
+
+
+def own(place: FromClause, collection: Collection) -> list[ColumnElement[bool]]:
+    """What holds for records of the project that is meant, where each belongs to one."""
+    project = collection.project
+    if project is None or not project.column:
+        return []
+    column = next(found for found in collection.all_columns if found.name == project.column)
+    return [place.c[column.name] == bound(project.name, column)]
+
+
+def rows_of(collection: Collection, name: str) -> FromClause:
+    """The records that may be seen: all, or those of the project that is meant."""
+    found = table_of(collection)
+    held = own(found, collection)
+    return select(*found.c).where(*held).subquery(name) if held else found.alias(name)
 
 
 def matches(left: FromClause, left_names: Sequence[str], right: FromClause, right_names: Sequence[str]) -> ColumnElement[bool]:

@@ -34,7 +34,7 @@ def drafts_of(principal: Principal, operations: Sequence[Operation], schema: Sch
     problems: list[Problem] = []
     created: dict[str, Collection] = {}
     seen: set[str] = set()
-    for operation in operations:
+    for operation in [_in_project(operation, schema) for operation in operations]:
         if operation.id in seen:
             problems.append(Problem(operation=operation.id, message="another operation has this id"))
         seen.add(operation.id)
@@ -64,6 +64,23 @@ def referred_column(schema: Schema, collection: Collection, name: str, target: C
     if declared or len(target.key) != 1:
         return None
     return target.key[0] if target.columns[target.key[0]].base == collection.columns[name].base else None
+
+
+def _in_project(operation: Operation, schema: Schema) -> Operation:
+    """A new record belongs to the project in which it is proposed, said or not."""
+    collection = schema.collections.get(operation.collection) or schema.qualified.get(operation.collection)
+    project = collection.project if collection is not None else None
+    if operation.kind is not Change.CREATE or project is None or not project.column or project.column in operation.values:
+        return operation
+    return operation.model_copy(update={"values": {**operation.values, project.column: project.name}})
+
+
+def _elsewhere(draft: Draft, name: str, text: str | None) -> Problem | None:
+    project = draft.collection.project
+    if project is None or project.column != name or text == project.name:
+        return None
+    message = "the record belongs to the project of this conversation; leave it out"
+    return Problem(operation=draft.operation.id, field=name, message=message)
 
 
 @dataclass(frozen=True)
@@ -112,6 +129,7 @@ def _values(draft: Draft, forbidden: Container[str], created: dict[str, Collecti
         text, problem = _text(draft.operation.id, column, value)
         if problem is None and text is None and not column.nullable:
             problem = Problem(operation=draft.operation.id, field=name, message="it must have a value")
+        problem = problem or _elsewhere(draft, name, text)
         if problem is not None:
             problems.append(problem)
         draft.texts[name] = text

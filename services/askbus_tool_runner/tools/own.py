@@ -119,7 +119,7 @@ class _Reader:
         self._home = home
 
     async def query(self, plan: QueryPlan) -> Rows:
-        return await self._at_home(query(self._context.records, self._context.by, plan))
+        return await self._at_home(query(self._context.records, self._context.by, plan, self._context.presentation))
 
     async def resolve(self, request: ResolveRequest) -> ResolveResult:
         return await self._at_home(resolve(self._context.records, self._context.by, request))

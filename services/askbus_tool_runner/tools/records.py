@@ -22,7 +22,7 @@ async def describe_records(context: Context, request: DescribeRecords) -> Descri
 
 async def query_records(context: Context, plan: QueryPlan) -> Rows:
     """The rows, as many as fit: what is left out is counted and can be asked for."""
-    return await query(context.records, context.by, plan, most_bytes=context.most_bytes)
+    return await query(context.records, context.by, plan, context.presentation, most_bytes=context.most_bytes)
 
 
 async def resolve(context: Context, request: ResolveRequest) -> ResolveResult:
