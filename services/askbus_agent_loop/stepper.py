@@ -28,6 +28,7 @@ from askbus.turns.model import Claim, NewCall
 from askbus.turns.verbs import ModelStep
 from askbus.usage import verbs as usage
 from askbus.usage.model import Outcome, Spent
+from askbus_agent_loop.claims import says_done
 from askbus_agent_loop.decide import SETTINGS, Last
 from askbus_agent_loop.files import Files, load_files
 from askbus_agent_loop.meter import Meter
@@ -228,6 +229,7 @@ def _step(call: ModelCall, said: Completion, tools: tuple[ToolSpec, ...], spent:
         spent=spent,
         nudged=empty and error is None,
         error=error,
+        claims=not said.tool_calls and says_done(said.text),
     )
 
 

@@ -55,6 +55,24 @@ SCRIPT: list[JsonValue] = [
         ],
     },
     {
+        "when": "claim a change",
+        "steps": [
+            {
+                "tool_calls": [
+                    {
+                        "name": "propose_changes",
+                        "arguments": {
+                            "operations": [
+                                {"id": "a", "kind": "update", "collection": "customers", "record": 1, "values": {"country": "SE"}}
+                            ]
+                        },
+                    }
+                ]
+            },
+            {"text": "Done! I've updated the country of Ada."},
+        ],
+    },
+    {
         "when": "show me a table",
         "steps": [
             {

@@ -45,6 +45,23 @@ async def test_a_change_is_confirmed_applied_and_undone(visit: Visits, shop: Tea
     await expect(article).to_contain_text("Undone by mia")
 
 
+@pytest.mark.requirement("R19")
+async def test_an_answer_that_claims_a_pending_change_as_done_is_marked(visit: Visits, shop: TeamDatabase) -> None:
+    """The reader is told at once and after a reload; an answer that says that it waits is not marked."""
+    page = await visit("mia")
+    await propose(page)
+    await expect(page.get_by_text("it is applied once you confirm it")).to_be_visible()
+    marked = page.get_by_text("Nobody had confirmed that change")
+    await expect(marked).to_have_count(0)
+    await page.get_by_label("Message").fill("Please claim a change")
+    await page.keyboard.press("Enter")
+    await expect(marked).to_be_visible()
+    await page.reload()
+    await expect(marked).to_be_visible()
+    await expect(marked).to_have_count(1)
+    assert await shop.value("SELECT country FROM customers WHERE id = 1") == "UK"
+
+
 @pytest.mark.requirement("W4", "R14")
 async def test_a_change_is_rejected_with_a_reason(visit: Visits, shop: TeamDatabase) -> None:
     """Nothing is written, and the reason stands on the card."""

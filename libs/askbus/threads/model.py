@@ -69,6 +69,8 @@ class Message(BaseModel):
     cut: str | None
     created_at: datetime
     replaced: bool = False
+    unconfirmed: tuple[UUID, ...] = ()
+    """Actions that the answer says are done, and that nobody had confirmed when it said so."""
     calls: tuple[ShownCall, ...] = ()
     attachments: tuple[ShownFile, ...] = ()
 

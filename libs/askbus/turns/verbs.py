@@ -55,7 +55,8 @@ class Claimed:
 
 @dataclass(frozen=True)
 class ModelStep:
-    """What a model call came to, to be recorded. `nudged`: it said nothing, and the model is asked once more; `error` ends the turn."""
+    """What a model call came to, to be recorded. `nudged`: it said nothing, and the model is asked once more; `error` ends the turn;
+    `claims`: it says that a change is done."""
 
     text: str
     calls: Sequence[NewCall]
@@ -64,6 +65,7 @@ class ModelStep:
     spent: Spent
     nudged: bool = False
     error: str | None = None
+    claims: bool = False
 
 
 BUSY = "A turn of this conversation is at work. Wait for it, or send the message with overlap enqueue or interrupt."
@@ -198,6 +200,7 @@ async def finish_model_step(db: Executor, claim: Claim, done: ModelStep, *, trac
         provider_data=done.provider_data,
         cut=done.cut,
         nudged=done.nudged,
+        claims=done.claims,
         error=done.error,
         **done.spent.parameters(),
         trace=trace,

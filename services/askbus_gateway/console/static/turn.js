@@ -8,6 +8,9 @@ import { QuestionCard } from './question.js';
 
 export const OPEN = new Set(['queued', 'running', 'waiting']);
 
+/** Where an answer says that a change is done which nobody had confirmed. */
+const CLAIMED = 'This answer says that something was changed. Nobody had confirmed that change; its card shows where it stands.';
+
 const CUTS = {
   stopped: 'Stopped here.',
   failed: 'It broke off here.',
@@ -180,6 +183,7 @@ export class TurnView {
     const cut = turn?.cancel_reason === 'superseded' ? null : CUTS[last?.cut];
     fill(
       this.#foot,
+      last?.unconfirmed?.length > 0 && el('p', { class: 'problem' }, CLAIMED),
       this.#ending(turn, cut),
       el(
         'div',
