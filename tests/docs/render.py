@@ -56,7 +56,7 @@ def settings() -> str:
         "| --- | --- | --- |",
     ]
     for name, field in Settings.model_fields.items():
-        default = "required" if field.is_required() else f"`{field.default}`" if field.default is not None else "none"
+        default = "required" if field.is_required() else "none" if field.default in (None, ()) else f"`{field.default}`"
         lines.append(f"| `ASKBUS_{name.upper()}` | {default} | {field.description} |")
     return "\n".join([*lines, ""])
 
