@@ -239,15 +239,21 @@ async def test_sdks_are_told_not_to_log_what_people_say() -> None:
         Settings.load(
             database_url="postgresql://unused",
             nats_url="nats://unused",
-            models={"claude": {"provider": "anthropic", "model": "c", "fallback": "default"}, "plain": {"model": "p"}},
+            model_api_key="k",
+            models={
+                "claude": {"provider": "anthropic", "api_key": "k", "model": "c", "fallback": "default"},
+                "plain": {"base_url": "http://models.internal/v1", "model": "p"},
+                "keyless": {"provider": "anthropic", "model": "c"},
+            },
         )
     )
     try:
         assert not any(logging.getLogger(name).isEnabledFor(logging.INFO) for name in ("openai", "anthropic"))
         assert [models.of(name).name for name in (None, "claude", "plain")] == ["gpt-5", "c", "p"]
-        with pytest.raises(ProviderError) as caught:
-            models.of("gone")
-        assert caught.value.fault is Fault.NOT_CONFIGURED
+        for name in ("gone", "keyless"):
+            with pytest.raises(ProviderError) as caught:
+                models.of(name)
+            assert caught.value.fault is Fault.NOT_CONFIGURED
     finally:
         await models.close()
 

@@ -28,11 +28,16 @@ class Models:
         self._open: dict[str, Model] = {name: _open(config, settings) for name, config in self._configs.items()}
 
     def of(self, name: str | None) -> Model:
-        """The model of this name, the default for None. Raises ProviderError (not_configured) for a name that the settings do not hold."""
+        """The model of this name, the default for None.
+
+        Raises ProviderError (not_configured) for a name that the settings do not hold, and for a provider's own endpoint without a key.
+        """
         name = name or DEFAULT
         config = self._configs.get(name)
         if config is None:
             raise ProviderError(Fault.NOT_CONFIGURED, f"no model {name!r} in ASKBUS_MODELS")
+        if config.keyless:
+            raise ProviderError(Fault.NOT_CONFIGURED, f"no key for the model {name!r}, and its endpoint is the provider's own")
         model = self._open[name]
         return model if config.fallback is None else FallbackModel(model, self._open[config.fallback])
 

@@ -67,6 +67,11 @@ class ModelConfig(BaseModel):
         url = self.base_url or OFFICIAL[self.provider]
         return url.removesuffix("/v1") if self.provider == "anthropic" else url
 
+    @property
+    def keyless(self) -> bool:
+        """Whether nobody set it up: a provider's own endpoint takes nothing without a key, and shall not be told what people say."""
+        return self.api_key is None and self.endpoint == OFFICIAL[self.provider]
+
 
 def check_fallbacks(models: Mapping[str, ModelConfig]) -> None:
     """Raises ValueError where a fallback is no other of the models."""
