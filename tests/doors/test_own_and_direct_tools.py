@@ -30,6 +30,13 @@ from askbus_gateway.app import make_app as make_gateway
 from askbus_tool_runner.app import make_app as make_tool_runner
 
 OWN_TOOLS = Path(__file__).parents[2] / "docs/own-tools.md"
+ORDER_LINES = """
+CREATE TABLE order_lines (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, order_id int NOT NULL REFERENCES orders, amount numeric(12,2) NOT NULL
+);
+INSERT INTO order_lines (order_id, amount) SELECT id, amount FROM orders;
+"""
+"""What the documentation's tool adds up, by the names of the sample business."""
 SERVICES = [
     (Service.GATEWAY, make_gateway),
     (Service.AGENT_LOOP, make_agent_loop),
@@ -102,7 +109,7 @@ async def stage(
             open_pool(database.url, size=2, name="tests") as pool,
         ):
             strange_tools.held.clear()
-            await shop.run(SHOP)
+            await shop.run(SHOP + ORDER_LINES)
             await provision(nats.url, ack_wait=1)
             told = {
                 "model_base_url": model.base_url,
