@@ -221,7 +221,8 @@ async def test_a_workspace_tells_the_model_what_a_file_says(admin: Admin, pool: 
     await done(admin("workspace", "instructions", "Nordlicht", str(file)))
     assert await told() == "Say ships, not boats. Größe in Metern."
     file.write_text("x" * 4_001, "utf-8")
-    assert (await admin("workspace", "instructions", "Nordlicht", str(file))).exit_code == 1
+    refused = await admin("workspace", "instructions", "Nordlicht", str(file))
+    assert (refused.exit_code, "more than 4,000 characters" in refused.output, "xxx" in refused.output) == (1, True, False)
     assert await told() == "Say ships, not boats. Größe in Metern."
     await done(admin("workspace", "instructions", "Nordlicht"))
     assert await told() is None

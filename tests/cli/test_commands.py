@@ -77,12 +77,15 @@ def test_config_masks_secrets_and_says_what_was_set() -> None:
         ASKBUS_SECRET="planted planted planted planted planted",
         ASKBUS_MODEL_API_KEY="planted",
         ASKBUS_MODELS='{"claude": {"provider": "anthropic", "api_key": "planted", "model": "m"}}',
+        ASKBUS_TOOLS="harbour_tools,pier_tools",
         ASKBUS_SLOTS="3",
     )
     assert result.exit_code == 0
     assert "planted" not in result.output
     assert "ASKBUS_DATABASE_URL=postgresql://askbus_gateway:••••••••@db/askbus" in result.output
     assert "ASKBUS_NATS_URL=nats://gateway:••••••••@one:4222,nats://gateway:••••••••@two:4222" in result.output
+    assert 'ASKBUS_MODELS={"claude": {"provider": "anthropic", "api_key": "••••••••", "model": "m"}}\n    set.' in result.output
+    assert "ASKBUS_TOOLS=harbour_tools,pier_tools\n    set." in result.output
     assert "ASKBUS_SLOTS=3\n    set." in result.output
     assert "ASKBUS_DRAIN=10.0\n    default." in result.output or "ASKBUS_DRAIN=10\n    default." in result.output
 

@@ -66,8 +66,11 @@ async def set_model(db: Executor, workspace_id: UUID, model: str | None) -> None
 
 
 async def set_instructions(db: Executor, workspace_id: UUID, instructions: str | None) -> None:
-    """What the workspace tells the model in every prompt, up to 4,000 characters; None or nothing but blanks tells it nothing."""
-    await SET_INSTRUCTIONS.run(db, id=workspace_id, instructions=(instructions or "").strip() or None)
+    """What the workspace tells the model in every prompt, nothing for None or blanks. Raises InvalidInput past 4,000 characters."""
+    try:
+        await SET_INSTRUCTIONS.run(db, id=workspace_id, instructions=(instructions or "").strip() or None)
+    except asyncpg.CheckViolationError:
+        raise InvalidInput("The instructions have more than 4,000 characters. Shorten them.") from None
 
 
 def _zone(name: str | None) -> str | None:

@@ -58,8 +58,10 @@ def inspect(data: bytes, declared: str, name: str) -> Found:
     """
     said = declared.partition(";")[0].strip().lower()
     ending = name.rpartition(".")[2].lower() if "." in name else ""
-    if (said not in UNSAID and said not in NAMED) or ending in REFUSED:
-        raise InvalidInput(f"Files of this type are not taken. {ACCEPTED}.")
+    if ending in REFUSED:
+        raise InvalidInput(f"Files named .{ending} are not taken. {ACCEPTED}.")
+    if said not in UNSAID and said not in NAMED:
+        raise InvalidInput(f"Files with the Content-Type {said[:100]} are not taken. {ACCEPTED}, with a type of its own.")
     found = _found(data, wanted={NAMED.get(said), ENDINGS.get(ending)})
     for claim, what in ((NAMED.get(said), "type"), (ENDINGS.get(ending), "name")):
         if claim is not None and not _agrees(claim, found.media_type):

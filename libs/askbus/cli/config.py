@@ -1,13 +1,18 @@
 """`askbus config`."""
 
+import json
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from askbus.cli.deployment import data_option
 from askbus.stack.data import read_embedded
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 MASK = "••••••••"
 
@@ -21,8 +26,6 @@ def config(data: Path) -> None:
     """
     from dataclasses import asdict
 
-    from pydantic import SecretStr
-
     from askbus.runtime.settings import Settings
 
     kept = {
@@ -30,13 +33,21 @@ def config(data: Path) -> None:
         for name, value in asdict(read_embedded(data)).items()
         if value is not None and not os.environ.get(f"ASKBUS_{name.upper()}")
     }
-    settings = Settings.load(**kept)
+    told = Settings.load(**kept).model_dump(mode="json", exclude_unset=True)
     for name, field in Settings.model_fields.items():
         variable = f"ASKBUS_{name.upper()}"
-        value = getattr(settings, name)
-        shown = MASK if isinstance(value, SecretStr) else "" if value is None else masked_url(str(value))
+        shown = masked_url(as_told(told.get(name, field.default)))
         origin = "set" if os.environ.get(variable) else f"kept in {data}" if name in kept else "default"
         click.echo(f"{variable}={shown}\n    {origin}. {field.description}")
+
+
+def as_told(value: "JsonValue | tuple[()]") -> str:
+    """The value as its variable takes it, so that it can be copied from here, except for the secrets in it (pydantic's own mask)."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return ",".join(str(item) for item in value)
+    return (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)).replace("*" * 10, MASK)
 
 
 def masked_url(text: str) -> str:
