@@ -87,6 +87,22 @@ async def test_only_permitted_fields_and_collections_are_looked_in(
         await resolve(records, somebody(scopes=frozenset({Scope.CHAT})), ResolveRequest(collection="people", text="Ada"))
 
 
+async def test_wildcards_in_a_name_are_letters_like_any_other(team: TeamDatabase, records: Records, member: Principal) -> None:
+    """What LIKE or a regular expression would read as a pattern finds itself and nothing else, in any case and normal form."""
+    names = ["100% Fun", "100x Fun", "a_b", "axb", r"c\d", "(e|f).*", "Caf\u00e9 %", "cafe\u0301 %"]
+    await team.run("CREATE TABLE shops (id int PRIMARY KEY, name text)")
+    for place, name in enumerate(names):
+        await team.run(f"INSERT INTO shops VALUES ({place}, '{name}')")
+
+    async def found(text: str) -> list[object]:
+        result = await resolve(records, member, ResolveRequest(collection="shops", text=text))
+        return [one.key["id"] for one in ([result.match] if result.match else result.candidates)]
+
+    assert [await found(name) for name in names[:6]] == [[0], [1], [2], [3], [4], [5]]
+    assert [await found(text) for text in ("100% fun", "A_B", "%", "_", ".*", "100_ Fun")] == [[0], [2], [], [], [], []]
+    assert await found("CAFE %") == [6, 7]
+
+
 async def test_a_long_list_is_cut_and_says_so(team: TeamDatabase, records: Records, member: Principal) -> None:
     """The exact one is found among any number of others; without one, nobody is picked from a cut list."""
     await team.run(

@@ -23,9 +23,10 @@ class Sort:
 
     @property
     def directed(self) -> ColumnElement[Any]:
-        """Without NULLs nothing is said of them, so that an index serves."""
-        directed = self.expression.desc() if self.descending else self.expression.asc()
-        return directed.nulls_last() if self.nullable else directed
+        """Postgres's own order has NULLs last when ascending; nothing is said of them there, so that an index serves."""
+        if not self.descending:
+            return self.expression.asc()
+        return self.expression.desc().nulls_last() if self.nullable else self.expression.desc()
 
 
 def sort(name: str, field: Field, direction: Direction = Direction.ASC) -> Sort:
