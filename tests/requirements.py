@@ -55,7 +55,7 @@ REQUIREMENTS: dict[str, str] = {
     "R11": WHOLE,
     "R12": WHOLE,
     "R13": WHOLE,
-    "R14": "decided operation by operation over the API; confirming cannot be limited to a role yet, and the console decides whole actions",
+    "R14": WHOLE,
     "R15": WHOLE,
     "R16": WHOLE,
     "R17": WHOLE,

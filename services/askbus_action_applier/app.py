@@ -39,7 +39,7 @@ async def wire(ground: Ground) -> None:
     await target.check()
     ground.runs("records", target.hold)
 
-    handlers = Handlers(ground.pool, target)
+    handlers = Handlers(ground.pool, target, settings.confirm_role)
     ground.answers(ProposeChanges, handlers.on_propose_changes)
     ground.answers(ConfirmAction, handlers.on_confirm_action)
     ground.answers(DecideAction, handlers.on_decide_action)

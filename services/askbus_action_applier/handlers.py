@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from askbus.access.model import Role
 from askbus.actions import reads, turn_undos, verbs
 from askbus.actions.again import operations_again, to_the_letter
 from askbus.actions.card import result_of
@@ -39,9 +40,10 @@ LARGEST_STORED = 4 << 20
 class Handlers:
     """Every decision about an action, each one statement on `pool`. What is confirmed is applied later, by its fact."""
 
-    def __init__(self, pool: Pool, target: Target) -> None:
+    def __init__(self, pool: Pool, target: Target, confirm_role: Role) -> None:
         self.pool = pool
         self.target = target
+        self.confirm_role = confirm_role
 
     async def on_propose_changes(self, command: ProposeChanges) -> Action:
         """Validated against the live schema before it is stored; a second look at the same proposal finds the first."""
@@ -64,7 +66,7 @@ class Handlers:
     async def on_confirm_action(self, command: ConfirmAction) -> Action:
         _ = self.target.records  # without a database nothing could be applied, so nothing is confirmed
         crash.point("applier.confirm.before_commit")
-        action = await verbs.confirm(self.pool, command, trace=traceparent())
+        action = await verbs.confirm(self.pool, command, trace=traceparent(), confirm_role=self.confirm_role)
         crash.point("applier.confirm.after_commit")
         return action
 
@@ -82,7 +84,7 @@ class Handlers:
                 ).operations
             decision = decided_on(operations, command.decisions, prepared)
             _refuse_large(decision.confirmed)
-        action = await decide(self.pool, command, decision, trace=traceparent())
+        action = await decide(self.pool, command, decision, trace=traceparent(), confirm_role=self.confirm_role)
         crash.point("applier.decide.after_commit")
         return action
 

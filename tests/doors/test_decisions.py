@@ -7,12 +7,17 @@ from uuid import UUID, uuid4
 import pytest
 
 from askbus.actions import reads
+from askbus.bus.envelope import Service
+from askbus.bus.provision import provision
 from askbus.db.pool import Pool
-from askbus.testing.actions import NEW, OLD, at_rest, create, email_of, proposed, undone, update
-from askbus.testing.composed import Composed
+from askbus.testing.actions import NEW, OLD, at_rest, confirmed, create, email_of, proposed, undone, update
+from askbus.testing.composed import Composed, compose
 from askbus.testing.people import Company, give_token
 from askbus.testing.records import TeamDatabase
+from askbus.testing.servers import Server, TestDatabase
 from askbus.testing.turns import running_turn
+from askbus_action_applier.app import make_app as make_applier
+from askbus_gateway.app import make_app as make_gateway
 
 
 def yes(operation: str, **values: object) -> dict[str, Any]:
@@ -212,3 +217,27 @@ async def test_the_model_is_told_what_was_decided_on_each_operation(actions: Com
         "confirmed with another value for country: update customers Émile Zola (id 2): country FR → SE",
         "rejected (unknown): update customers Zoë (id 3): country — → DK",
     )
+
+
+@pytest.mark.requirement("R14")
+async def test_confirming_may_be_limited_to_a_role(
+    database: TestDatabase, nats_server: Server, company: Company, shop: TeamDatabase
+) -> None:
+    """Where a deployment says admin, a member may propose and reject and not confirm, wholly or in part; an admin and an owner may."""
+    await provision(nats_server.url, ack_wait=1)
+    services = [(Service.GATEWAY, make_gateway), (Service.ACTION_APPLIER, make_applier)]
+    async with (
+        compose(database, nats_server.url, services, records_url=shop.url, confirm_role="admin") as limited,
+        limited.client(company["mia"]) as mia,
+        limited.client(company["admin"]) as admin,
+        limited.client(company["owner"]) as owner,
+    ):
+        first, second, third = [await proposed(mia, company, update({"country": f"C{each}"}, record=each)) for each in (1, 2, 3)]
+        whole = await mia.post(f"/v1/actions/{first['id']}/confirm", json={"digest": first["digest"]})
+        assert (whole.status_code, (await decide(mia, first, yes("a"))).status_code) == (403, 403)
+        assert "not confirm" in whole.json()["message"]
+        assert (await mia.get(f"/v1/actions/{first['id']}")).json()["state"] == "pending"
+        assert (await decide(mia, third, no("a", "wrong"))).json()["state"] == "rejected"
+        assert (await decide(admin, first, yes("a"))).status_code == 200
+        assert (await at_rest(mia, first["id"]))["state"] == "applied"
+        assert (await confirmed(owner, second))["state"] == "applied"

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from askbus.access.model import Role
 from askbus.actions.decisions import Decision
 from askbus.actions.model import Action, DecideAction
 from askbus.actions.verbs import acting, decided, require_person
@@ -11,9 +12,16 @@ DECIDE = Statement("askbus.actions", "sql/decide.sql")
 
 
 async def decide(
-    db: Executor, command: DecideAction, decision: Decision | None, *, trace: str | None, now: datetime | None = None
+    db: Executor,
+    command: DecideAction,
+    decision: Decision | None,
+    *,
+    trace: str | None,
+    now: datetime | None = None,
+    confirm_role: Role = Role.MEMBER,
 ) -> Action:
     """Decides on a pending action as it was shown; of concurrent decisions one wins, the others get Conflict with what won.
+    Confirming any of it takes somebody of `confirm_role` or with more rights.
 
     `decision` is None where what was shown is not what there is any more: then this only says so.
     Raises NotFound, PermissionDenied, Conflict; where the digest is not the action's, its details hold the card as it is.
@@ -26,6 +34,7 @@ async def decide(
         confirmed=(decision.confirmed or None) if decision else None,
         decisions=decision.stored if decision else None,
         reason=decision.reason if decision else None,
+        confirm_role=confirm_role,
         command_id=command.command_id,
         trace=trace,
         now=now,

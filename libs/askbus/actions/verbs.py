@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 from pydantic import JsonValue
 
-from askbus.access.model import Principal, PrincipalKind, Scope
+from askbus.access.model import Principal, PrincipalKind, Role, Scope
 from askbus.actions.card import card_of, headline_of
 from askbus.actions.model import (
     Action,
@@ -109,8 +109,11 @@ async def propose(
     raise NotFound("There is no such project, or you may not propose changes there.")
 
 
-async def confirm(db: Executor, command: ConfirmAction, *, trace: str | None, now: datetime | None = None) -> Action:
-    """Confirms a pending action as it was shown. Of concurrent decisions one wins; the others get Conflict with what won.
+async def confirm(
+    db: Executor, command: ConfirmAction, *, trace: str | None, now: datetime | None = None, confirm_role: Role = Role.MEMBER
+) -> Action:
+    """Confirms a pending action as it was shown, by somebody of `confirm_role` or with more rights. Of concurrent decisions one
+    wins; the others get Conflict with what won.
 
     Raises NotFound, PermissionDenied, Conflict; where the digest is not the action's, its details hold the card as it is.
     """
@@ -119,6 +122,7 @@ async def confirm(db: Executor, command: ConfirmAction, *, trace: str | None, no
         db,
         id=command.action_id,
         digest=command.digest,
+        confirm_role=confirm_role,
         command_id=command.command_id,
         trace=trace,
         now=now,
@@ -281,7 +285,8 @@ def decided(
     if row["moved"] or row["repeated"]:
         return action
     if not row["allowed"]:
-        raise PermissionDenied(refusal)
+        limited = row.get("limited")
+        raise PermissionDenied("Your role may reject changes here and not confirm them." if limited else refusal)
     if action.state is ActionState.PENDING and digest is not None:
         raise Conflict("What you confirmed is not what this action would change. Look at it again.", _card(action, row))
     raise Conflict(f"This action is {action.state.value} already.", state_of(action))

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_core import from_json
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from askbus.access.model import Role
 from askbus.access.zones import TimeZone
 from askbus.models.config import DEFAULT, ApiKey, Endpoint, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
@@ -64,6 +65,9 @@ class Settings(BaseSettings):
     records_role: str | None = Field(
         None,
         description="A role there that every read and write is done as, where its user is a member of it; see docs/records.md.",
+    )
+    confirm_role: Role = Field(
+        Role.MEMBER, description="The role that it takes at least to confirm changes there: member, admin or owner."
     )
 
     public_url: str = Field("http://127.0.0.1:8080", description="The URL that people open; links and cookies are made for it.")
