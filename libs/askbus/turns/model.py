@@ -139,7 +139,7 @@ ERRORS: dict[str, TurnError] = {
         ),
         TurnError(
             code="model_not_configured",
-            message="The model chosen for this workspace is not set up here. An admin must choose another, or set it up.",
+            message="No model is set up for this workspace. An admin must set one up, or choose another.",
             who="admin",
         ),
         TurnError(
