@@ -113,7 +113,7 @@ REQUIREMENTS: dict[str, str] = {
     "O4": "dead letters with their reason; `askbus dlq` is not there yet",
     "O5": "one trace over HTTP, bus and services, drawn by `askbus trace`; no metrics, no dashboards",
     "O7": "advisory lock, twice and from two processes, ready only when in; no upgrade tests, as nothing was released yet",
-    "O8": "a thread goes with all that it owns, by itself where it is temporary or idle; users, workspaces, retention by kind are not there yet",
+    "O8": "a thread goes with all that it owns, by itself where temporary or idle; no users, workspaces or retention by kind yet",
     "O9": "questions, actions, sessions, tokens, sign-in codes, threads, uploads and the log; what else expires does not exist yet",
     "O10": "kill -9 of each service between every two effects and at random, restarts of Postgres and NATS; no full disk, no clock skew",
 }
