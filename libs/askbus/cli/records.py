@@ -27,5 +27,5 @@ def prepare(dsn: str, role: str, schemas: tuple[str, ...]) -> None:
         asyncio.run(prepare_ledger(dsn))
     except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise click.ClickException(f"The ledger could not be made: {str(error) or 'the database does not answer'}") from error
-    click.echo("The ledger is ready. askbus's user needs these rights; leave out what it is not to change:\n")
+    click.echo("-- The ledger is ready. askbus's user needs these rights; leave out what it is not to change:\n")
     click.echo("\n".join(rights_needed(role, schemas)))
