@@ -10,7 +10,7 @@ from askbus.actions.model import (
     UndoAction,
     WithdrawAction,
 )
-from askbus.actions.turn_undos import PreviewUndoTurn, UndoTurn
+from askbus.actions.turn_undo import PreviewUndoTurn, UndoTurn
 from askbus.bus.app import agent_door
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from askbus.access.model import Role
-from askbus.actions import reads, turn_undos, verbs
+from askbus.actions import reads, turn_undo, undoing, verbs
 from askbus.actions.again import operations_again, to_the_letter
 from askbus.actions.card import result_of
 from askbus.actions.deciding import decide
@@ -23,7 +23,7 @@ from askbus.actions.model import (
     UndoPreview,
     WithdrawAction,
 )
-from askbus.actions.turn_undos import Asked, PreviewUndoTurn, TurnUndoPreview, UndoTurn
+from askbus.actions.turn_undo import Asked, PreviewUndoTurn, TurnUndoPreview, UndoTurn
 from askbus.db.pool import Pool
 from askbus.errors import Conflict, TooLarge
 from askbus.records.changes import Outcome, PreparedOperation
@@ -120,18 +120,18 @@ class Handlers:
     async def on_undo_turn(self, command: UndoTurn) -> Asked:
         _ = self.target.records
         crash.point("applier.undo_turn.before_commit")
-        asked = await turn_undos.request(self.pool, command, trace=traceparent())
+        asked = await undoing.request(self.pool, command, trace=traceparent())
         crash.point("applier.undo_turn.after_commit")
         return asked
 
     async def on_preview_undo_turn(self, command: PreviewUndoTurn) -> TurnUndoPreview:
         """Each is undone on what those before it leave, and all of it is rolled back."""
         verbs.require_person(command.by)
-        actions = await turn_undos.applied_in(self.pool, command.by, command.turn_id)
+        actions = await turn_undo.applied_in(self.pool, command.by, command.turn_id)
         first = await reads.get(self.pool, command.by, actions[0])  # all of a turn are in its thread's project
         outcomes = await rehearse(self.target.within(first.project_id), actions, command.by, rest=command.rest)
         undos = tuple(_preview(outcome) for outcome in outcomes)
-        state = turn_undos.together([one.state for one in undos])
+        state = turn_undo.together([one.state for one in undos])
         return TurnUndoPreview(turn_id=command.turn_id, state=state, undos=undos, not_tried=tuple(actions[len(undos) :]))
 
     async def on_propose_again(self, command: ProposeAgain) -> Action:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access.model import Principal
-from askbus.actions import reads, trail, turn_undos
+from askbus.actions import reads, trail, turn_undo
 from askbus.actions.card import LONGEST_SHOWN
 from askbus.actions.decisions import OperationDecision
 from askbus.actions.model import (
@@ -28,7 +28,7 @@ from askbus.actions.model import (
     UndoAction,
     WithdrawAction,
 )
-from askbus.actions.turn_undos import PreviewUndoTurn, UndoTurn
+from askbus.actions.turn_undo import PreviewUndoTurn, UndoTurn
 from askbus.db.ids import new_id
 from askbus.records.changes import MOST_OPERATIONS
 from askbus_gateway.http.gate import (
@@ -215,12 +215,12 @@ class Actions:
             return present(preview)
         group_id = key if "idempotency-key" in request.headers else new_id()
         await self.gate.commands.ask(UndoTurn(command_id=key, by=by, turn_id=turn_id, group_id=group_id, rest=said.rest))
-        return present(await turn_undos.get(self.gate.pool, by, group_id))
+        return present(await turn_undo.get(self.gate.pool, by, group_id))
 
     async def undone_together(self, request: Request) -> Response:
         by = await self.gate.principal(request)
         await body(request, NoBody)
-        return present(await turn_undos.get(self.gate.pool, by, path_id(request)))
+        return present(await turn_undo.get(self.gate.pool, by, path_id(request)))
 
     async def trail(self, request: Request) -> Response:
         by = await self.gate.principal(request)

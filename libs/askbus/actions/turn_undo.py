@@ -1,24 +1,22 @@
 """All applied actions of a turn are undone together, the last one first: each by an undo of its own, in one order, for one request."""
 
-from datetime import datetime
 from uuid import UUID
 
-import asyncpg
 from pydantic import BaseModel, ConfigDict
 
 from askbus.access.model import Principal
 from askbus.actions.card import result_of
 from askbus.actions.model import UndoDetail, UndoPreview, UndoState
 from askbus.actions.reads import access_of, see
-from askbus.actions.verbs import acting, require_person
 from askbus.bus.envelope import Command, Service
 from askbus.db.statements import Executor, Row, Statement
-from askbus.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from askbus.errors import Conflict, NotFound
 from askbus.records.changes import Outcome
 
-REQUEST = Statement("askbus.actions", "sql/request_turn_undo.sql")
 UNDONE_TOGETHER = Statement("askbus.actions", "sql/undone_together.sql")
 APPLIED_IN_TURN = Statement("askbus.actions", "sql/applied_in_turn.sql")
+
+NOTHING = "Only applied actions can be undone, and this turn has none."
 
 
 class NamedUndo(UndoDetail):
@@ -73,42 +71,6 @@ class PreviewUndoTurn(Command[TurnUndoPreview], owner=Service.ACTION_APPLIER):
 
     turn_id: UUID
     rest: bool = False
-
-
-async def request(db: Executor, command: UndoTurn, *, trace: str | None, now: datetime | None = None) -> Asked:
-    """Asks for all of them or for none. Raises NotFound, PermissionDenied, Conflict, InvalidInput for an id that is taken."""
-    require_person(command.by)
-    row: Row | None = None
-    for _try in range(2):
-        try:
-            row = await REQUEST.one(
-                db,
-                turn_id=command.turn_id,
-                group_id=command.group_id,
-                rest=command.rest,
-                trace=trace,
-                now=now,
-                **acting(command.by),
-            )
-        except asyncpg.UniqueViolationError:
-            continue  # another request for one of them came in this moment: the second look sees it
-        break
-    if row is None:
-        raise Conflict("Some of these actions are being undone already.")
-    if not row["seen"]:
-        raise NotFound("There is no such turn, or it proposed no changes.")
-    if not row["own"]:
-        raise InvalidInput("This undo id is taken. Send a new one.")
-    if not row["allowed"]:
-        raise PermissionDenied("You may not undo actions in this project.")
-    if count := row["requested"] or row["known"]:
-        return Asked(id=command.group_id, actions=count)
-    if row["applying"]:
-        raise Conflict("An action of this turn is being applied right now. Ask again when it is.")
-    raise Conflict("Some of these actions are being undone already." if row["undoing"] else NOTHING)
-
-
-NOTHING = "Only applied actions can be undone, and this turn has none."
 
 
 async def get(db: Executor, by: Principal, group_id: UUID) -> TurnUndo:
