@@ -169,6 +169,7 @@ async def test_an_address_that_makes_no_sense_is_refused(mia: httpx2.AsyncClient
         "state=lost", "state=open%00", "limit=0", "limit=201", "limit=many", "before=1", "project_id=north", "mine=perhaps", "x=1",
     ):  # fmt: skip
         told(await mia.get(f"/v1/questions?{query}"), 400, "invalid_input")
+    told(await mia.get("/v1/threads/search?q=a%00b"), 400, "invalid_input")
 
 
 @pytest.mark.requirement("I12")

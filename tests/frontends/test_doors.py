@@ -239,5 +239,6 @@ async def test_stopping_what_there_is_not_is_no_error(stage: Stage) -> None:
     """A front end need not know whether something is at work."""
     async with stage.client() as mia:
         for door in ("ag-ui", "chat"):
-            assert (await mia.post(stage.url(door, a_name("thread"), "stop"), json={})).status_code == 204
+            for name in (a_name("thread"), "%00"):
+                assert (await mia.post(stage.url(door, name, "stop"), json={})).status_code == 204
         assert (await mia.get(stage.url("chat", a_name("chat"), "stream"))).status_code == 204

@@ -12,6 +12,7 @@ from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
 from askbus.db.statements import Row, Statement
 from askbus.errors import Conflict, NotFound, PermissionDenied, Unavailable
+from askbus.models.clean import clean_text
 from askbus.threads.model import CreateThread
 from askbus.turns import reads as turns
 from askbus.turns.model import CancelTurn, Context, StartTurn, Turn, TurnDetail
@@ -42,7 +43,7 @@ class Desk:
         row = await FIND_THREAD.row(
             self.gate.pool,
             project_id=project_id,
-            name=name,
+            name=clean_text(name),
             id=_uuid(name),
             user_id=by.user_id,
             workspace_id=by.workspace_id,

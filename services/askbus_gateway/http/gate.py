@@ -42,6 +42,9 @@ LARGEST_BODY = 1 << 20
 DEEPEST_JSON = 32
 """Levels of nesting in a request's JSON."""
 
+NO_NUL = "No text may contain the character U+0000."
+"""Postgres stores it in none."""
+
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
@@ -119,6 +122,8 @@ async def body(request: Request, model: type[B], *, most: int = LARGEST_BODY) ->
 
 def query(request: Request, model: type[B]) -> B:
     """The request's query parameters as `model`. Raises InvalidInput naming each that is wrong."""
+    if any("\0" in value for value in request.query_params.values()):
+        raise InvalidInput(NO_NUL)
     try:
         return model.model_validate_strings(dict(request.query_params))
     except ValidationError as error:
@@ -160,7 +165,7 @@ def refuse_hostile(data: bytes) -> None:
     """Before parsing, in time that grows with the size alone. Raises InvalidInput for what is nested too deep for a parser that
     recurses, and for U+0000, which Postgres stores in no text."""
     if b"\\u0000" in data and _NUL.search(data):
-        raise InvalidInput("No text may contain the character U+0000.")
+        raise InvalidInput(NO_NUL)
     if data.count(b"[") + data.count(b"{") <= DEEPEST_JSON:
         return
     brackets = _TEXTS.sub(b"", data).translate(_BRACES, _NO_BRACKETS)
