@@ -64,6 +64,16 @@ def test_files_go_by_their_id_and_never_in_the_message(part: dict[str, JsonValue
         new_message([{"id": "1", "role": "user", "content": [{"type": "image", **part}]}])
 
 
+@pytest.mark.parametrize("shape", [[], {}, [["user"]], 1, None])
+def test_roles_and_kinds_of_any_shape_are_none_that_count(shape: JsonValue) -> None:
+    """What a client sends there may be a list or an object."""
+    assert new_message([{"role": shape, "content": "hi"}]) is None
+    assert instructions(None, [{"role": shape, "content": "hi"}]) is None
+    found = new_message([{"role": "user", "content": [{"type": shape, "text": "no"}, {"type": "text", "text": "yes"}]}])
+    assert found is not None
+    assert found.text == "yes"
+
+
 @pytest.mark.parametrize("key", ["source", "providerReference"])
 def test_a_stored_file_goes_with_the_message(key: str) -> None:
     """In the words of either vocabulary."""

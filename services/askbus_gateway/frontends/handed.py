@@ -18,7 +18,9 @@ LONGEST_TEXT = 8_000
 LONGEST_LABEL = 200
 LABELS = ("label", "description", "name", "title", "key")
 TEXTS = ("text", "value", "content", "memory")
-FILES = frozenset({"image", "document", "file", "audio", "video", "binary"})
+FILES = ("image", "document", "file", "audio", "video", "binary")
+SYSTEM = ("system", "developer")
+"""No sets: what is looked up in them is of any shape, and may have no hash."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def _cut(text: str, most: int) -> str:
 
 def instructions(given: JsonValue, messages: Sequence[JsonValue]) -> str | None:
     """What the front end wants the model told: its own field, and its system and developer messages. None: nothing."""
-    system = (each for each in messages if isinstance(each, dict) and each.get("role") in {"system", "developer"})
+    system = (each for each in messages if isinstance(each, dict) and each.get("role") in SYSTEM)
     parts = [*([given] if isinstance(given, str) else []), *(_text(message)[0] for message in system)]
     return "\n\n".join(part.strip() for part in parts if part.strip()) or None
 
