@@ -123,7 +123,14 @@ async def test_each_model_call_is_counted_whatever_became_of_it(chat: Composed, 
         assert report["total"] == usage
         assert [share["key"] for share in report["shares"]] == ["scripted"]
         assert (await mia.get("/v1/usage", params={"of": "workspace"})).status_code == 403
-        assert (await mia.get("/v1/usage", params={"from": "2026-02-30"})).status_code == 400
+        for span in (
+            {"from": "2026-02-30"},
+            {"to": "0001-01-01"},
+            {"to": "9999-12-31T23:59:59-12:00"},
+            {"from": "0001-01-01T00:00:00+14:00"},
+        ):
+            assert (await mia.get("/v1/usage", params=span)).status_code == 400
+        assert (await mia.get("/v1/usage", params={"to": "9999-12-31"})).json()["shares"] == []
     async with chat.client(company["admin"]) as admin:
         report = (await admin.get("/v1/usage", params={"of": "workspace", "by": "user"})).json()
         assert [(share["key"], share["calls"]) for share in report["shares"]] == [(str(company["mia"].id), 4)]

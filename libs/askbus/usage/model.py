@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
@@ -108,9 +108,14 @@ class UsageFilter(BaseModel):
     def span(self, now: datetime) -> tuple[datetime, datetime]:
         """The two moments. Raises InvalidInput where they are the wrong way round or too far apart."""
         until = self.until or now
-        since = self.since or until - USUAL_SPAN
-        if not since < until <= since + LONGEST_SPAN:
-            raise InvalidInput(f"`from` is earlier than `to`, by {LONGEST_SPAN.days} days at most.")
+        impossible = InvalidInput(f"`from` is earlier than `to`, by {LONGEST_SPAN.days} days at most.")
+        try:
+            until = until.astimezone(UTC)
+            since = (self.since or until - USUAL_SPAN).astimezone(UTC)
+        except OverflowError:  # beyond the years that there are
+            raise impossible from None
+        if not timedelta(0) < until - since <= LONGEST_SPAN:
+            raise impossible
         return since, until
 
 
