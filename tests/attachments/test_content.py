@@ -54,13 +54,14 @@ def test_what_is_not_what_it_says_is_refused(content: bytes, declared: str, name
         inspect(content, declared, name)
 
 
-def test_a_picture_that_decodes_to_gigabytes_is_refused_before_it_is_decoded() -> None:
-    """A few bytes that announce twenty thousand by twenty thousand pixels."""
+@pytest.mark.parametrize("size", [(20_000, 20_000), (1, 50_000_000), (50_000_000, 1)])
+def test_a_picture_that_decodes_to_gigabytes_is_refused_before_it_is_decoded(size: tuple[int, int]) -> None:
+    """A few bytes that announce twenty thousand by twenty thousand pixels, or a line of fifty million, which takes as much to shrink."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", 20_000, 20_000, 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", *size, 8, 2, 0, 0, 0)
     bomb = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
     with pytest.raises(InvalidInput, match="pixels"):
         inspect(bomb, UNSAID, "bomb.png")

@@ -18,6 +18,8 @@ from askbus.errors import InvalidInput
 
 MOST_PIXELS = 50_000_000
 """Of one frame: a picture of a few kilobytes can decode to gigabytes."""
+LONGEST_EDGE = 65_535
+"""Pixels: as many as a JPEG can have. A line of fifty million is shrunk in half a minute and a gigabyte."""
 MOST_FRAMES = 1_000
 CHECKED = 256
 """Pixels of the edge to which a JPEG is decoded to see whether it is whole."""
@@ -110,12 +112,15 @@ def _pdf(data: bytes) -> Found:
 
 def _picture(data: bytes) -> Found:
     broken = InvalidInput("This picture is damaged, or none of PNG, JPEG, WebP and GIF.")
-    too_large = InvalidInput(f"This picture has more than {MOST_PIXELS:,} pixels. Send a smaller one.")
+    too_large = InvalidInput(
+        f"This picture has more than {MOST_PIXELS:,} pixels, or an edge of more than {LONGEST_EDGE:,}. Send a smaller one."
+    )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit below is the lower one
             with Image.open(io.BytesIO(data), formats=tuple(FORMATS)) as picture:
-                if picture.width * picture.height > MOST_PIXELS or getattr(picture, "n_frames", 1) > MOST_FRAMES:
+                large = picture.width * picture.height > MOST_PIXELS or max(picture.size) > LONGEST_EDGE
+                if large or getattr(picture, "n_frames", 1) > MOST_FRAMES:
                     raise too_large
                 media_type = FORMATS[str(picture.format)]
                 picture.verify()
