@@ -1,5 +1,7 @@
 """CSV files as typed rows."""
 
+import timeit
+
 import pytest
 
 from askbus.attachments.csv_table import delimiter_of, read_table
@@ -77,6 +79,16 @@ def test_a_file_without_a_header_gets_names() -> None:
     table = read_table("1;Ada\n2;Zoë\n")
     assert ([column.name for column in table.columns], len(table.rows)) == (["column_1", "column_2"], 2)
     assert table.notes == ("The file has no header; the columns were given names.",)
+
+
+def test_one_long_row_among_many_short_ones_costs_itself_alone() -> None:
+    """A hundred thousand rows of one cell, and one of five hundred: fifty million cells that are not there are not looked at."""
+    text = "n\n" + "1\n" * 100_000 + ",".join(["2"] * 500) + "\n"
+    seconds = min(timeit.repeat(lambda: read_table("n\n" + "1\n" * 100_000), number=1, repeat=2))
+    assert timeit.timeit(lambda: read_table(text), number=1) < 10 * seconds
+    table = read_table(text)
+    assert len(table.columns) == 500
+    assert table.window(99_999, 2) == [[1] + [None] * 499, [2] * 500]
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", ",".join("x" * 600)])

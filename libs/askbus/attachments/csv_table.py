@@ -55,9 +55,7 @@ def read_table(text: str) -> Table:
     has_header = _is_header(records)
     names = _names(records[0] if has_header else [], width)
     rows = records[1:] if has_header else records
-    columns = tuple(
-        type_column(name, [row[place] if place < len(row) else "" for row in rows]) for place, name in enumerate(names)
-    )
+    columns = tuple(type_column(name, cells) for name, cells in zip(names, _columns(rows, width), strict=True))
     return Table(columns, rows, delimiter, has_header, _notes(rows, columns, has_header, width))
 
 
@@ -94,6 +92,15 @@ def _is_header(records: Sequence[Sequence[str]]) -> bool:
     """A first row of different texts, none of which could be a value with a type. A file of nothing but texts has one, too: most do."""
     first = [cell.strip() for cell in records[0]]
     return all(first) and len(set(first)) == len(first) and all(type_column("", [cell]).is_text for cell in first)
+
+
+def _columns(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """The cells of each column, without those that short rows do not have: one long row among millions of short ones costs itself alone."""
+    columns: list[list[str]] = [[] for _ in range(width)]
+    for row in rows:
+        for cells, cell in zip(columns, row, strict=False):
+            cells.append(cell)
+    return columns
 
 
 def _names(header: Sequence[str], width: int) -> list[str]:
