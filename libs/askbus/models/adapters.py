@@ -11,7 +11,7 @@ from askbus.models.config import DEFAULT, ModelConfig
 from askbus.models.fallback import FallbackModel
 from askbus.models.model import Fault, Model, ProviderError
 from askbus.models.openai_adapter import OpenAIModel
-from askbus.models.streaming import Tries
+from askbus.models.streaming import Tries, shorten_refusal
 from askbus.runtime.settings import Settings
 
 _CONNECT = 5.0
@@ -59,12 +59,16 @@ def _adapter(config: ModelConfig, settings: Settings) -> Model:
     key = config.api_key.get_secret_value() if config.api_key else _NO_KEY
     timeout = httpx2.Timeout(settings.model_silence, connect=_CONNECT)
     tries = Tries(retries=settings.model_retries, first_token=settings.model_first_token)
+    hooks = {"response": [shorten_refusal]}
     if config.provider == "anthropic":
-        from anthropic import AsyncAnthropic  # noqa: PLC0415  # a process without such a model shall not pay for it
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415  # a process without such a model shall not pay for it
 
         # Its tracing is off: an environment variable could make it record what people say.
-        claude = AsyncAnthropic(base_url=config.endpoint, api_key=key, timeout=timeout, open_telemetry=False)
+        http = DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks)
+        claude = AsyncAnthropic(base_url=config.endpoint, api_key=key, timeout=timeout, http_client=http, open_telemetry=False)
         return AnthropicModel(claude, config, tries)
     from openai import AsyncOpenAI  # noqa: PLC0415
+    from openai import DefaultAsyncHttpxClient as OpenAIHttpClient  # noqa: PLC0415
 
-    return OpenAIModel(AsyncOpenAI(base_url=config.endpoint, api_key=key, timeout=timeout), config, tries)
+    client = OpenAIHttpClient(timeout=timeout, event_hooks=hooks)
+    return OpenAIModel(AsyncOpenAI(base_url=config.endpoint, api_key=key, timeout=timeout, http_client=client), config, tries)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from askbus.models.assembler import MOST_PARTS, TooManyParts
 from askbus.models.clean import clean_text
 from askbus.models.model import JsonObject, ToolCall
 
@@ -52,8 +53,7 @@ class Blocks:
         content = event.get("content_block")
         given: Mapping[str, JsonValue] = content if isinstance(content, dict) else {}
         block = self._known(given) or Block(_word(given.get("type")))
-        if not any(block is known for known in self.all):
-            self.all.append(block)
+        self._add(block)
         self._last = block
         if (index := _index(event)) is not None:
             self._at[index] = block
@@ -116,6 +116,14 @@ class Blocks:
         storable = all(clean_text(str(value)) == value for block in thinks for value in block.values())
         return kept if thinks and storable else None
 
+    def _add(self, block: Block) -> None:
+        """Raises TooManyParts."""
+        if any(block is known for known in self.all):
+            return
+        if len(self.all) == MOST_PARTS:
+            raise TooManyParts
+        self.all.append(block)
+
     def _known(self, given: Mapping[str, JsonValue]) -> Block | None:
         """The tool use that is started a second time."""
         call_id = _word(given.get("id"))
@@ -129,8 +137,7 @@ class Blocks:
             return block  # of a kind that this version passes over, its pieces too
         if block is None or (kind and block.kind != kind):
             block = self._last if self._last is not None and self._last.kind == kind and index is None else Block(kind)
-        if not any(block is known for known in self.all):
-            self.all.append(block)
+        self._add(block)
         if index is not None:
             self._at[index] = block
         self._last = block

@@ -14,6 +14,13 @@ from askbus.models.clean import TextCleaner
 from askbus.models.model import Completion, Fault, Finish, ProviderData, ProviderError, ToolCall, Usage
 from askbus.models.think import ThinkFilter
 
+MOST_PARTS = 256
+"""Calls, or blocks, of one answer: no model means more of them, and each call would be run."""
+
+
+class TooManyParts(Exception):
+    """An answer has more of them."""
+
 
 class Assembler(ABC):
     """One attempt at one answer. Feed it the data of each event, then `close`, then take the `completion`.
@@ -69,6 +76,8 @@ class Assembler(ABC):
             return self._event(event) if isinstance(event, dict) else ""
         except RecursionError:
             self.fail(Fault.BAD_RESPONSE, "an event nested too deeply")
+        except TooManyParts:
+            self.fail(Fault.BAD_RESPONSE, f"more than {MOST_PARTS} calls or blocks in one answer")
 
     def close(self) -> str:
         """The stream has ended: returns the text that was held back. Raises ProviderError if the answer is not whole."""

@@ -34,6 +34,8 @@ _INVALID: tuple[tuple[re.Pattern[str], Fault], ...] = (
 )
 """What an invalid request may mean by its message alone."""
 
+LONGEST_DETAIL = 2_000
+"""Characters of a provider's message that are looked at and logged."""
 _DEEPEST = 5
 """How many error objects inside one another are looked into."""
 
@@ -47,7 +49,7 @@ def classify(error: JsonValue, status: int | None = None) -> tuple[Fault, str]:
             break
         fields = inner if isinstance(inner, dict) else {"message": inner}
     message = fields.get("message")
-    detail = message if isinstance(message, str) and message else f"an error without a message (status {status})"
+    detail = message[:LONGEST_DETAIL] if isinstance(message, str) and message else f"an error without a message (status {status})"
     codes = [fields.get(key) for key in ("code", "type", "status")]
     word = " ".join(code for code in codes if isinstance(code, str)).lower()
     fault = _first(_CODES, word)

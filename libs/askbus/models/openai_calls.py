@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from askbus.models.assembler import MOST_PARTS, TooManyParts
 from askbus.models.clean import clean_json, clean_text
 from askbus.models.model import JsonObject, ToolCall
 
@@ -60,7 +61,7 @@ class CallSlots:
         self._last: _Slot | None = None
 
     def feed(self, entries: JsonValue) -> None:
-        """Take in a delta's `tool_calls`. Raises ValueError for an extra that cannot be stored."""
+        """Take in a delta's `tool_calls`. Raises ValueError for an extra that cannot be stored, and TooManyParts."""
         for entry in entries if isinstance(entries, list) else [entries]:
             if isinstance(entry, dict):
                 self._merge(_fragment(entry))
@@ -86,6 +87,8 @@ class CallSlots:
         if slot is None:
             if not (fragment.id or fragment.name or fragment.arguments):
                 return  # a signature on its own is no call
+            if len(self._slots) == MOST_PARTS:
+                raise TooManyParts
             slot = _Slot(fragment.index)
             self._slots.append(slot)
         self._last = slot

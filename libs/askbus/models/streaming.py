@@ -24,6 +24,10 @@ from askbus.models.sse import LONGEST, EventStreamParser, EventTooLong, ServerSe
 log = structlog.get_logger()
 
 HEADERS: Mapping[str, str] = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
+LARGEST_ANSWER = 64 * 1024 * 1024
+"""Bytes of a response: ten times what the longest answers come to, each token in an event of its own."""
+LONGEST_REFUSAL = 16 * 1024
+"""Bytes that are read of an error's body, as they come over the wire: the SDKs read it whole, whatever it unpacks to."""
 LONGEST_WAIT = 60.0
 """Seconds that a caller without a clock of its own waits for an endpoint that asks to be left alone."""
 _GRACE = 0.5
@@ -97,7 +101,7 @@ async def _attempt(
     whole = response.headers.get("content-type", "").startswith("application/json")
     parser = _WholeBody() if whole else EventStreamParser()
     deadline = min(loop.time() + first_token, deadline)
-    reads = response.aiter_bytes()
+    reads = _bounded(response)
     try:
         with _transport_faults(assembler):
             while not assembler.done:
@@ -112,6 +116,40 @@ async def _attempt(
         await response.aclose()
     if text := assembler.close():
         yield text
+
+
+async def _bounded(response: httpx2.Response) -> AsyncGenerator[bytes]:
+    """The body as it comes. Raises EventTooLong for one that does not end."""
+    received = 0
+    async for data in response.aiter_bytes():
+        received += len(data)
+        if received > LARGEST_ANSWER:
+            raise EventTooLong(f"a response of more than {LARGEST_ANSWER} bytes")
+        yield data
+
+
+class _Shortened(httpx2.AsyncByteStream):
+    """The beginning of a body."""
+
+    def __init__(self, whole: httpx2.AsyncByteStream) -> None:
+        self._whole = whole
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = LONGEST_REFUSAL
+        async for data in self._whole:
+            yield data[:left]
+            left -= len(data)
+            if left <= 0:
+                return
+
+    async def aclose(self) -> None:
+        await self._whole.aclose()
+
+
+async def shorten_refusal(response: httpx2.Response) -> None:
+    """A hook for the SDKs' HTTP clients: of what is no answer no more is read than a log needs."""
+    if not response.is_success and isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Shortened(response.stream)
 
 
 class _WholeBody:
@@ -153,7 +191,7 @@ async def _within(deadline: float, reads: AsyncIterator[bytes]) -> bytes | None:
 
 async def _drain(reads: AsyncIterator[bytes]) -> None:
     """Read the few bytes after the end, so that the connection can be used again; who does not end there is not waited for."""
-    with suppress(TimeoutError, httpx2.HTTPError):
+    with suppress(TimeoutError, EventTooLong, httpx2.HTTPError):
         async with asyncio.timeout(_DRAIN):
             async for _ in reads:
                 pass
