@@ -1,11 +1,13 @@
 """Making pictures, over the OpenAI wire: `POST …/v1/images/generations`."""
 
+import asyncio
 import base64
 import binascii
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -59,7 +61,8 @@ class ImageMaker:
 
     async def make(self, prompt: str) -> MadeImage:
         """One picture. Raises ProviderError, whose words are for the log."""
-        from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError  # noqa: PLC0415  # see `_opened`
+        await asyncio.to_thread(import_module, "openai")  # takes seconds, once, while this process does other work
+        from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError  # noqa: PLC0415
 
         began = time.monotonic()
         # Newer models always answer with the picture itself and refuse to be asked for it; older ones send a link unless they are.
