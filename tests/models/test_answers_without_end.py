@@ -11,7 +11,7 @@ from tests.models.test_tries import ANSWERS, STREAM, Respond, one_after_the_othe
 
 from askbus.models import streaming
 from askbus.models.adapters import Models
-from askbus.models.assembler import MOST_PARTS
+from askbus.models.assembler import MOST_CHARACTERS, MOST_PARTS
 from askbus.models.faults import LONGEST_DETAIL
 from askbus.models.model import Fault, ProviderError
 from askbus.runtime.settings import Settings
@@ -62,6 +62,33 @@ async def test_calls_without_number_are_no_answer(wire: str) -> None:
         with pytest.raises(ProviderError) as caught:
             await answer(model, asking("q"))
     assert caught.value.fault is Fault.BAD_RESPONSE
+
+
+LONG = {
+    ("openai", "text"): 'data: {"choices":[{"delta":{"content":"%s"}}]}\n\n',
+    ("anthropic", "text"): 'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%s"}}\n\n',
+    (
+        "openai",
+        "call",
+    ): 'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"q","arguments":"%s"}}]}}]}\n\n',
+    (
+        "anthropic",
+        "call",
+    ): 'data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"%s"}}\n\n',
+}
+
+
+@pytest.mark.requirement("C16")
+@pytest.mark.parametrize(("wire", "what"), LONG)
+async def test_what_is_longer_than_any_answer_is_none(wire: str, what: str) -> None:
+    """It would be kept, shown and given to a tool, whose process has others to serve."""
+    piece = (LONG[wire, what] % ("x" * (MOST_CHARACTERS // 2))).encode()
+    respond, _ = one_after_the_other(httpx2.Response(200, headers=STREAM, content=piece * 3 + ANSWERS[wire]))
+    async with opened(wire, respond, retries=0) as model:
+        with pytest.raises(ProviderError) as caught:
+            await answer(model, asking("q"))
+    assert caught.value.fault is Fault.BAD_RESPONSE
+    assert f"{MOST_CHARACTERS} characters" in caught.value.detail
 
 
 @pytest.mark.requirement("C22")

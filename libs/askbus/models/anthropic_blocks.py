@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from askbus.models.assembler import MOST_PARTS, TooManyParts
+from askbus.models.assembler import MOST_CHARACTERS, MOST_PARTS, TooManyParts
 from askbus.models.clean import clean_text
 from askbus.models.model import JsonObject, ToolCall
 
@@ -47,6 +47,7 @@ class Blocks:
         self.all: list[Block] = []
         self._at: dict[int, Block] = {}
         self._last: Block | None = None
+        self._length = 0
 
     def start(self, event: Mapping[str, JsonValue]) -> tuple[Block, str]:
         """Take in a `content_block_start`; returns the block and the text that it begins with. Unknown kinds are passed over."""
@@ -61,6 +62,7 @@ class Blocks:
         block.name = block.name or _word(given.get("name"))
         if block.kind == TOOL_USE:
             block.given = _input(given) or block.given
+            self._count(block.given)
         block.signature += _word(given.get("signature"))
         block.data = block.data or _word(given.get("data"))
         if block.kind == THINKING:
@@ -124,6 +126,12 @@ class Blocks:
             raise TooManyParts
         self.all.append(block)
 
+    def _count(self, written: str) -> None:
+        """Raises TooManyParts."""
+        self._length += len(written)
+        if self._length > MOST_CHARACTERS:
+            raise TooManyParts
+
     def _known(self, given: Mapping[str, JsonValue]) -> Block | None:
         """The tool use that is started a second time."""
         call_id = _word(given.get("id"))
@@ -145,6 +153,7 @@ class Blocks:
 
     def _write(self, block: Block, delta: Mapping[str, JsonValue]) -> None:
         written = next((delta[key] for key in _ARGUMENT_KEYS if delta.get(key) is not None), "")
+        self._count(written if isinstance(written, str) else "")
         if isinstance(written, str):
             block.pieces.append(written)
         else:

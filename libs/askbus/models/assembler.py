@@ -18,6 +18,10 @@ MOST_PARTS = 256
 """Calls, or blocks, of one answer: no model means more of them, and each call would be run."""
 
 
+MOST_CHARACTERS = 2_000_000
+"""Of an answer's text, and of what its calls are given: four times what the longest answers of models come to."""
+
+
 class TooManyParts(Exception):
     """An answer has more of them."""
 
@@ -38,6 +42,7 @@ class Assembler(ABC):
         self._cleaner = TextCleaner()
         self._think = ThinkFilter()
         self._texts: list[str] = []
+        self._length = 0
         self._finish = ""
         self.started = False
         """Whether the model has said anything, be it a thought or a call; pings, comments and empty chunks do not count."""
@@ -77,7 +82,7 @@ class Assembler(ABC):
         except RecursionError:
             self.fail(Fault.BAD_RESPONSE, "an event nested too deeply")
         except TooManyParts:
-            self.fail(Fault.BAD_RESPONSE, f"more than {MOST_PARTS} calls or blocks in one answer")
+            self.fail(Fault.BAD_RESPONSE, f"more than {MOST_PARTS} calls or blocks, or {MOST_CHARACTERS} characters in them")
 
     def close(self) -> str:
         """The stream has ended: returns the text that was held back. Raises ProviderError if the answer is not whole."""
@@ -138,5 +143,8 @@ class Assembler(ABC):
 
     def _shown(self, text: str) -> str:
         if text:
+            self._length += len(text)
+            if self._length > MOST_CHARACTERS:
+                self.fail(Fault.BAD_RESPONSE, f"an answer of more than {MOST_CHARACTERS} characters")
             self._texts.append(text)
         return text

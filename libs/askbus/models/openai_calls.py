@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from askbus.models.assembler import MOST_PARTS, TooManyParts
+from askbus.models.assembler import MOST_CHARACTERS, MOST_PARTS, TooManyParts
 from askbus.models.clean import clean_json, clean_text
 from askbus.models.model import JsonObject, ToolCall
 
@@ -59,6 +59,7 @@ class CallSlots:
     def __init__(self) -> None:
         self._slots: list[_Slot] = []
         self._last: _Slot | None = None
+        self._length = 0
 
     def feed(self, entries: JsonValue) -> None:
         """Take in a delta's `tool_calls`. Raises ValueError for an extra that cannot be stored, and TooManyParts."""
@@ -83,6 +84,9 @@ class CallSlots:
         return calls, nameless
 
     def _merge(self, fragment: _Fragment) -> None:
+        self._length += len(fragment.arguments)
+        if self._length > MOST_CHARACTERS:
+            raise TooManyParts
         slot = self._find(fragment)
         if slot is None:
             if not (fragment.id or fragment.name or fragment.arguments):
