@@ -265,6 +265,7 @@ async def test_sdks_are_told_not_to_log_what_people_say() -> None:
         {"a": {"model": "m", "fallback": "gone"}},
         {"a": {"model": "m", "fallback": "a"}},
         {"a": {"model": "m", "base_url": "ftp://x"}},
+        {"a": {"model": "m", "base_url": "https://one:two@x/v1"}},
         {"a": {"model": "m", "api_key": "two\nlines"}},
         {"a": {"model": "m", "provider": "other"}},
         {"a": {"model": "m", "surprise": 1}},

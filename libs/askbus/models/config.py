@@ -15,8 +15,9 @@ ModelName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 def _endpoint(url: str) -> str:
     parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError("must be an http or https URL without query and fragment")
+    wants = parts.scheme in {"http", "https"} and parts.hostname and not (parts.query or parts.fragment)
+    if not wants or "@" in parts.netloc:  # who made an answer is stored with it, by this URL
+        raise ValueError("must be an http or https URL without user, query and fragment; a key goes into api_key")
     return url.rstrip("/")
 
 
