@@ -98,9 +98,9 @@ def share(field: str, rows: list[Row], everyone: list[Row]) -> Fraction | None:
 
 
 def added(field: str, rows: Iterable[Row]) -> Fraction | None:
-    values = [
-        Fraction(1) if not field else Fraction(value) for row in rows if not field or (value := getattr(row, field)) is not None
-    ]
+    if not field:
+        return Fraction(n) if (n := len(list(rows))) else None
+    values = [Fraction(value) for row in rows if (value := getattr(row, field)) is not None]
     return sum(values, Fraction()) if values else None
 
 

@@ -223,7 +223,7 @@ async def test_a_process_does_not_start_on_a_catalogue_that_is_wrong(shop: TeamD
     path = tmp_path / "records.json"
 
     def settings(url: str) -> Settings:
-        return Settings(
+        return Settings.load(
             database_url="postgresql://nowhere/askbus", nats_url="nats://nowhere", records_url=url, records_catalogue=path
         )
 

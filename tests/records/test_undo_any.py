@@ -85,7 +85,7 @@ async def applied(records: Records, member: Principal, actions: Sequence[Any]) -
 
 
 @given(actions=st.lists(action_of, min_size=1, max_size=4), edits=edits_of, rest=st.booleans())
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 async def test_any_actions_undone_leave_the_records_as_they_were_but_for_what_people_edited(
     shop_and_way: tuple[TeamDatabase, Records], member: Principal, actions: Sequence[Any], edits: Sequence[Any], rest: bool
 ) -> None:
