@@ -16,6 +16,7 @@ from askbus.testing.composed import Composed
 from askbus.testing.events import EventClient, following
 from askbus.testing.people import Company, give_token
 from askbus.testing.questions import answer_command, ask_back_command, open_question
+from askbus.testing.turns import running_turn
 
 CASE = json.loads((Path(__file__).parents[1] / "cases" / "sse" / "S11.json").read_text("utf-8"))
 
@@ -91,7 +92,7 @@ async def test_nobody_hears_of_what_they_may_not_see(gateway: Composed, company:
         made = [
             await open_question(pool, owner, company.south),
             await open_question(pool, stranger, company.elsewhere),
-            await open_question(pool, owner, company.north, turn_id=uuid4()),
+            await open_question(pool, owner, company.north, turn_id=(await running_turn(pool, company, "owner")).id),
         ]
         return [question.id for question in made]
 

@@ -13,6 +13,7 @@ from askbus.questions import reads, verbs
 from askbus.questions.model import QuestionFilter, QuestionState
 from askbus.testing.people import Company, give_token
 from askbus.testing.questions import answer_command, ask_back_command, decline_command, open_question, question_in
+from askbus.testing.turns import running_turn
 
 
 async def listed(pool: Pool, by: Principal, **wanted: object) -> list[UUID]:
@@ -87,7 +88,7 @@ async def test_counts_are_each_persons_own(pool: Pool, company: Company) -> None
     assigned = await open_question(pool, agent, company.north, assignee_id=max_.user_id)
     await open_question(pool, agent, company.north)
     await open_question(pool, owner, company.south)
-    await open_question(pool, mia, company.north, turn_id=uuid4())
+    await open_question(pool, mia, company.north, turn_id=(await running_turn(pool, company)).id)
     counts = {name: await counted(pool, company[name].principal) for name in company.people}
     assert counts == {
         "owner": (3, 2),
@@ -127,7 +128,7 @@ async def test_people_see_which_agent_asks_and_the_asker_who_answered(pool: Pool
 async def test_a_chats_own_question_is_its_users_alone(pool: Pool, company: Company) -> None:
     """Not even the owner of the workspace sees it."""
     mia = company["mia"].principal
-    question = await open_question(pool, mia, company.north, turn_id=uuid4())
+    question = await open_question(pool, mia, company.north, turn_id=(await running_turn(pool, company)).id)
     assert (await reads.get(pool, mia, question.id)).id == question.id
     for name in ("owner", "admin", "max", "viewer", "demo", "stranger"):
         other = company[name].principal
@@ -215,6 +216,6 @@ async def test_an_agent_that_lost_the_project_is_not_told_what_was_answered_ther
 async def test_a_chats_question_is_told_to_its_turn_and_not_to_the_token_that_chats(pool: Pool, company: Company) -> None:
     """The turn resumes by the fact; nobody would ever acknowledge the row."""
     agent, mia = (await give_token(pool, company["mia"])).principal, company["mia"].principal
-    question = await open_question(pool, agent, company.north, turn_id=uuid4())
+    question = await open_question(pool, agent, company.north, turn_id=(await running_turn(pool, company)).id)
     await verbs.answer(pool, answer_command(mia, question.id), trace=None)
     assert (await reads.untold(pool, agent)).told == ()
