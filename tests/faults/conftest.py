@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -97,11 +98,25 @@ async def world(tmp_path_factory: pytest.TempPathFactory, options: Callable[[Pat
 @pytest.fixture
 async def two_loops(tmp_path: Path, options: Callable[[Path, str], Options]) -> AsyncIterator[World]:
     """A stack of its own with two agent-loops and two tool-runners."""
+    async with two_of_each(tmp_path, options, {}) as world:
+        yield world
+
+
+@pytest.fixture
+async def loaded(tmp_path: Path, options: Callable[[Path, str], Options]) -> AsyncIterator[World]:
+    """The same with sweeps as they are in production: here work queues for longer than the short clocks take for lost."""
+    async with two_of_each(tmp_path, options, {"ASKBUS_SWEEP_EVERY": "3", "ASKBUS_STUCK_AFTER": "5"}) as world:
+        yield world
+
+
+@asynccontextmanager
+async def two_of_each(folder: Path, options: Callable[[Path, str], Options], clocks: dict[str, str]) -> AsyncIterator[World]:
+    """Two agent-loops, tool-runners and gateways, each in a process of its own."""
     async with ScriptedModel(SCRIPT) as model:
-        made = options(tmp_path, model.base_url)
+        made = options(folder, model.base_url)
         second = (ServiceSpec(Service.AGENT_LOOP, 2), ServiceSpec(Service.TOOL_RUNNER, 2), ServiceSpec(Service.GATEWAY, 2))
-        options_of_two = Options(data=made.data, durable=False, services=(*made.services, *second), env=made.env)
-        async with Stack(options_of_two) as stack, open_pool(stack.database_url, size=4, name="faults") as db:
+        of_two = Options(data=made.data, durable=False, services=(*made.services, *second), env={**made.env, **clocks})
+        async with Stack(of_two) as stack, open_pool(stack.database_url, size=4, name="faults") as db:
             company = await found_company(db)
             agent = await give_token(db, company["admin"])
             yield World(stack, model, db, company, agent, stack.postgres.database_url("records"))

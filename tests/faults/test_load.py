@@ -25,9 +25,9 @@ WITHIN = 1200.0
 
 
 @pytest.mark.requirement("C2", "O3")
-async def test_a_thousand_turns_at_once_complete_each_once(two_loops: World) -> None:
+async def test_a_thousand_turns_at_once_complete_each_once(loaded: World) -> None:
     """None is lost and none answered twice, and both loops did their part."""
-    world = two_loops
+    world = loaded
     async with asyncio.timeout(WITHIN), world.browser(world.company["mia"]) as mia:
         mia.patience = WITHIN
         sending = asyncio.Semaphore(SENDERS)
@@ -54,9 +54,9 @@ async def ended(world: World, count: int) -> bool:
 
 
 @pytest.mark.requirement("C3")
-async def test_turns_that_wait_for_a_person_cost_rows_only(two_loops: World) -> None:
+async def test_turns_that_wait_for_a_person_cost_rows_only(loaded: World) -> None:
     """Ten thousand of them leave no process larger than two thousand did, and each still goes on when it is answered."""
-    world = two_loops
+    world = loaded
     async with asyncio.timeout(WITHIN), world.browser(world.company["mia"]) as mia:
         mia.patience = WITHIN
         first = await park(world, mia, PARKED // SETTLED_AT)
