@@ -12,9 +12,9 @@ from askbus.questions.model import QuestionDetail
 from askbus.turns.model import ERRORS, TurnDetail, TurnError, TurnState
 from askbus_gateway.agui.encoder import RunEncoder, approval_interrupt, question_interrupt
 from askbus_gateway.frontends.conversation import Conversation, ToldCall, ToldMessage
-from askbus_gateway.frontends.transcript import Again, Begin, Op, Transcript
+from askbus_gateway.frontends.telling import Telling
+from askbus_gateway.frontends.transcript import Again, Begin, Op
 from askbus_gateway.sse.response import HEADERS
-from askbus_gateway.sse.view import Done, Happening, Interrupted, Paused, PositionLost, State, Withdrawn
 
 OWN = "askbus"
 """Where askbus's part of the state that front end and agent share is."""
@@ -36,48 +36,31 @@ class Run:
     told: int = 0
 
 
-class AguiView:
+class AguiView(Telling):
     """One run of a client."""
 
-    pauses = True
     headers = HEADERS
+    interrupted = INTERRUPTED
 
     def __init__(self, encoder: RunEncoder, conversation: Conversation, run: Run) -> None:
+        super().__init__(conversation, run.told)
         self.encoder = encoder
-        self.conversation = conversation
         self.run = run
-        self.transcript = Transcript(run.told)
-        self._started = False
-        self._cards: set[UUID] = set()
 
-    @property
-    def told(self) -> int:
-        return self.transcript.told
-
-    async def show(self, what: Happening) -> bytes:
-        match what:
-            case PositionLost():
-                return b""
-            case Interrupted():
-                return self._start() + self.encoder.failed(INTERRUPTED)
-            case Withdrawn():
-                return self._start() + self.encoder.failed(ERRORS["access_ended"])
-        begun = b"" if self._started else await self._begin()
-        match what:
-            case Piece():
-                return begun + await self._ops(self.transcript.take(what))
-            case State(turn):
-                return begun + await self._new_cards(turn)
-            case Paused(turn):
-                return begun + await self._paused(turn)
-            case Done(turn):
-                return begun + await self._done(turn)
-
-    def _start(self) -> bytes:
-        if self._started:
-            return b""
-        self._started = True
+    def _opening(self) -> bytes:
         return self.encoder.started()
+
+    def _failed(self, error: TurnError) -> bytes:
+        return self.encoder.failed(error)
+
+    def _card(self, action: ActionDetail) -> bytes:
+        return self.encoder.action(action)
+
+    async def _piece(self, piece: Piece) -> bytes:
+        return await self._ops(self.transcript.take(piece))
+
+    async def _state(self, turn: TurnDetail) -> bytes:
+        return await self._new_cards(turn)
 
     async def _begin(self) -> bytes:
         """Read while the pieces are subscribed to already: nothing falls between what is stored and what comes."""
@@ -115,11 +98,6 @@ class AguiView:
             return frozenset()
         pending = set(await self.conversation.pending())
         return frozenset(call.id for call in calls if call.action_id in pending)
-
-    async def _new_cards(self, turn: TurnDetail) -> bytes:
-        new = tuple(action_id for action_id in turn.actions if action_id not in self._cards)
-        self._cards.update(new)
-        return b"".join(self.encoder.action(action) for action in await self.conversation.actions(new))
 
     async def _paused(self, turn: TurnDetail) -> bytes:
         told = await self._ops(self.transcript.close()) + await self._new_cards(turn)

@@ -1,65 +1,47 @@
 """A turn's stream as one UI message: what the encoder needs to know is read here, when it is needed."""
 
 from collections.abc import Sequence
-from uuid import UUID
 
 from askbus.access.model import PrincipalKind
-from askbus.actions.model import ActionState
+from askbus.actions.model import ActionDetail, ActionState
 from askbus.bus.signals import Piece
 from askbus.turns.model import ERRORS, TurnDetail, TurnError, TurnState
 from askbus_gateway.aisdk.encoder import MessageEncoder
 from askbus_gateway.frontends.conversation import Conversation, ToldMessage
-from askbus_gateway.frontends.transcript import Begin, Calls, End, Op, StartedCall, Text, Transcript
+from askbus_gateway.frontends.telling import Telling
+from askbus_gateway.frontends.transcript import Begin, Calls, End, Op, StartedCall, Text
 from askbus_gateway.sse.response import HEADERS
-from askbus_gateway.sse.view import Done, Happening, Interrupted, Paused, PositionLost, State, Withdrawn
 
 UI_HEADERS = [*HEADERS, (b"x-vercel-ai-ui-message-stream", b"v1")]
 
 INTERRUPTED = TurnError(code="unavailable", message="The stream was interrupted; the answer goes on. Resume it.", who="nobody")
 
 
-class UiMessageView:
+class UiMessageView(Telling):
     """One response. `known`: the client has the steps up to this one; the others come from what is stored, and then live."""
 
-    pauses = True
     headers = UI_HEADERS
+    interrupted = INTERRUPTED
 
     def __init__(self, encoder: MessageEncoder, conversation: Conversation, *, known: int = 0) -> None:
+        super().__init__(conversation, known)
         self.encoder = encoder
-        self.conversation = conversation
         self.known = known
-        self.transcript = Transcript(known)
-        self._started = False
-        self._cards: set[UUID] = set()
 
-    @property
-    def told(self) -> int:
-        return self.transcript.told
-
-    async def show(self, what: Happening) -> bytes:
-        match what:
-            case PositionLost():
-                return b""
-            case Interrupted():
-                return self._start() + self.encoder.failed(INTERRUPTED)
-            case Withdrawn():
-                return self._start() + self.encoder.failed(ERRORS["access_ended"])
-        begun = b"" if self._started else await self._begin()
-        match what:
-            case Piece():
-                return begun + await self._ops(self.transcript.take(what))
-            case State(turn):
-                return begun + self.encoder.turn(turn) + await self._new_cards(turn)
-            case Paused(turn):
-                return begun + await self._paused(turn)
-            case Done(turn):
-                return begun + await self._done(turn)
-
-    def _start(self) -> bytes:
-        if self._started:
-            return b""
-        self._started = True
+    def _opening(self) -> bytes:
         return self.encoder.start()
+
+    def _failed(self, error: TurnError) -> bytes:
+        return self.encoder.failed(error)
+
+    def _card(self, action: ActionDetail) -> bytes:
+        return self.encoder.action(action)
+
+    async def _piece(self, piece: Piece) -> bytes:
+        return await self._ops(self.transcript.take(piece))
+
+    async def _state(self, turn: TurnDetail) -> bytes:
+        return self.encoder.turn(turn) + await self._new_cards(turn)
 
     async def _begin(self) -> bytes:
         """Read while the pieces are subscribed to already: nothing falls between what is stored and what comes."""
@@ -83,11 +65,6 @@ class UiMessageView:
 
     async def _outcomes(self) -> bytes:
         return self.encoder.outcomes(await self.conversation.calls(self.encoder.turn_id))
-
-    async def _new_cards(self, turn: TurnDetail) -> bytes:
-        new = tuple(action_id for action_id in turn.actions if action_id not in self._cards)
-        self._cards.update(new)
-        return b"".join(self.encoder.action(action) for action in await self.conversation.actions(new))
 
     async def _paused(self, turn: TurnDetail) -> bytes:
         told = await self._ops(self.transcript.close()) + await self._new_cards(turn)
