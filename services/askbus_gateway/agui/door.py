@@ -89,9 +89,7 @@ class AgUi:
 
     async def stop(self, request: Request) -> Response:
         by = await self.gate.principal(request)
-        thread_id = await self.desk.find(by, path_id(request), request.path_params["thread"])
-        if thread_id is not None:
-            await self.desk.stop(by, thread_id)
+        await self.desk.stop(by, path_id(request), request.path_params["thread"])
         return Response(status_code=204)
 
     async def run(self, request: Request) -> Response | Streamed:

@@ -78,9 +78,7 @@ class Chat:
 
     async def stop(self, request: Request) -> Response:
         by = await self.gate.principal(request)
-        thread_id = await self.desk.find(by, path_id(request), request.path_params["chat"])
-        if thread_id is not None:
-            await self.desk.stop(by, thread_id)
+        await self.desk.stop(by, path_id(request), request.path_params["chat"])
         return Response(status_code=204)
 
     async def get(self, request: Request) -> Response:

@@ -122,8 +122,12 @@ class Desk:
         row = await LATEST_TURN.row(self.gate.pool, thread_id=thread_id, user_id=by.user_id)
         return None if row is None else await turns.get(self.gate.pool, by, row["id"])
 
-    async def stop(self, by: Principal, thread_id: UUID) -> None:
-        """Stops what is at work in the thread and what waits there, the last first, so that nothing begins in between."""
+    async def stop(self, by: Principal, project_id: UUID, name: str) -> None:
+        """Stops what is at work in the thread of this name and what waits there, the last first, so that nothing begins in between; nothing
+        where there is no such thread."""
+        thread_id = await self.find(by, project_id, name)
+        if thread_id is None:
+            return
         for row in reversed(await self._open(by, thread_id)):
             try:
                 await self.gate.commands.ask(CancelTurn(command_id=uuid4(), by=by, turn_id=row["id"]))
