@@ -104,7 +104,7 @@ async def test_messages_sent_meanwhile_wait_for_their_turn(visit: Visits, model:
     await expect(page.get_by_text("one two", exact=True)).to_be_visible()
     await say(page, "alpha")
     await say(page, "beta")
-    await expect(page.get_by_text("Waiting for its turn")).to_have_count(2)
+    await expect(page.get_by_role("log").get_by_text("Waiting for its turn")).to_have_count(2)
     await model.release("slowly, before others")
     await expect(page.get_by_text("You said: beta")).to_be_visible()
     said = await page.locator(".theirs").all_inner_texts()
