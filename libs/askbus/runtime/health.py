@@ -134,6 +134,8 @@ class StreamProtocol(HttpToolsProtocol):
         if sock is not None and sock.family in {socket.AF_INET, socket.AF_INET6}:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32 * 1024)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 20_000)
+            # asyncio's own loop leaves it out for a listener made without a protocol number; each answer then waits 40 ms for an ACK.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
