@@ -18,6 +18,7 @@ from askbus.tools.offered import offered
 from askbus.turns.model import CancelTurn, RetryTurn, StartTurn
 from askbus_agent_loop.handlers import Handlers
 from askbus_agent_loop.pieces import Stops
+from askbus_agent_loop.resting import Resting
 from askbus_agent_loop.stepper import Stepper
 from askbus_agent_loop.threads import Threads
 
@@ -42,7 +43,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         await publish_facts(ground.js, facts)
 
     stepper = Stepper(ground.pool, ground.nc, models, ground.settings, holder=ground.holder, tools=tools)
-    handlers = Handlers(ground.pool, stepper, stops, ground.settings, holder=ground.holder, repeat=repeat)
+    handlers = Handlers(ground.pool, stepper, stops, ground.settings, holder=ground.holder)
     threads = Threads(ground.pool, stops)
     ground.answers(CreateThread, handlers.on_create_thread)
     ground.answers(RenameThread, threads.on_rename_thread)
@@ -64,4 +65,11 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         on_dead=handlers.on_dead,
     )
     ground.relays()
-    ground.every(ground.settings.sweep_every, "wake_resting", handlers.wake_resting)
+    resting = Resting(
+        ground.pool,
+        rested=ground.settings.stuck_after,
+        turn_ms=handlers.budgets.turn_ms,
+        repeat=repeat,
+        behind=ground.behind,
+    )
+    ground.every(ground.settings.sweep_every, "wake_resting_turns", resting.wake)

@@ -4,7 +4,6 @@ Facts may arrive late, twice, or in any order; what a turn does next depends on 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -33,8 +32,6 @@ from askbus_agent_loop.view import TurnView, load
 
 log = structlog.get_logger()
 
-Repeat = Callable[[Sequence[Fact]], Awaitable[None]]
-
 
 @dataclass(frozen=True)
 class Held:
@@ -47,13 +44,12 @@ class Held:
 class Handlers:
     """Commands of threads and turns, and the facts that move turns."""
 
-    def __init__(self, pool: Pool, stepper: Stepper, stops: Stops, settings: Settings, *, holder: UUID, repeat: Repeat) -> None:
+    def __init__(self, pool: Pool, stepper: Stepper, stops: Stops, settings: Settings, *, holder: UUID) -> None:
         self.pool = pool
         self.stepper = stepper
         self.stops = stops
         self.settings = settings
         self.holder = holder
-        self.repeat = repeat
         self._deciding: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._measured_every = min(50, settings.thread_messages // 4)
         self.budgets = Budgets(settings.model_calls_per_turn, int(settings.turn_seconds * 1000))
@@ -189,23 +185,3 @@ class Handlers:
         """
         if held.holder != self.holder or not self.stops.watched(turn_id):
             raise Later(held.seconds + 0.1)
-
-    async def wake_resting(self) -> None:
-        """The sweep: whatever waits for a machine and did not move is woken by a message with a new id, wherever a worker is free."""
-        rows = await verbs.resting(self.pool, stuck=self.settings.stuck_after, turn_ms=self.budgets.turn_ms)
-        facts = [
-            Fact(
-                fact="turn.queued",
-                entity="turn",
-                entity_id=row["id"],
-                status=row["state"],
-                workspace_id=row["workspace_id"],
-                project_id=row["project_id"],
-                user_id=row["user_id"],
-                traceparent=row["trace"],
-            )
-            for row in rows
-        ]
-        if facts:
-            log.info("turns.woken", count=len(facts))
-            await self.repeat(facts)

@@ -1,18 +1,21 @@
 """Which turns the sweep wakes: those that wait for a machine, and none that waits for anything else."""
 
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 import pytest
 from tests.verbs.turn_rows import at_tools, new_thread, queued_turn, standing, taken, turn_in
 
 from askbus.bus.envelope import Service
+from askbus.bus.fact import Fact
 from askbus.db.ids import new_id
 from askbus.db.pool import Pool, open_pool
 from askbus.testing.people import Company
 from askbus.testing.servers import TestDatabase
 from askbus.turns import verbs
 from askbus.turns.model import OPEN, TurnState
+from askbus_agent_loop.resting import Resting
 
 pytestmark = pytest.mark.requirement("C2")
 
@@ -111,3 +114,20 @@ async def test_a_turn_that_waits_for_a_person_rests_once_they_have_answered(loop
     assert await resting(loop) == set()
     await pool.execute("UPDATE questions SET state = 'cancelled', settled_at = now() WHERE id = $1", question_id)
     assert await resting(loop) == {turn_id}
+
+
+async def test_a_turn_whose_fact_may_still_queue_up_is_not_woken(loop: Pool, company: Company) -> None:
+    """What is late is not lost: only what rested for longer than the queue goes back is told again, and nothing while that is unknown."""
+    turn_id = await queued_turn(loop, company, await new_thread(loop, company))
+    told: list[UUID] = []
+
+    async def repeat(facts: Sequence[Fact]) -> None:
+        told.extend(fact.entity_id for fact in facts)
+
+    behind = [0.0, 60.0, math.inf]
+    resting_turns = Resting(loop, rested=0, turn_ms=300_000, repeat=repeat, behind=behind.pop)
+    await resting_turns.wake()
+    await resting_turns.wake()
+    assert told == []
+    await resting_turns.wake()
+    assert told == [turn_id]

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from time import monotonic
+from time import monotonic, time
 
 import nats.errors
 import structlog
@@ -33,6 +33,8 @@ Handler = Callable[[Fact], Awaitable[None]]
 
 EXPIRES = 5.0
 LONGEST_REST = 2.0
+ROUND_TRIP = 0.25
+"""Seconds after which a slot that has no fact yet waits for one that is not there, and not for the server's answer."""
 PATIENCE = 60.0
 """Seconds that a slot waits for a dependency before its message counts as failed once."""
 
@@ -80,6 +82,8 @@ class Worker:
         self._stopping = asyncio.Event()
         self._busy = 0
         self._answered_at = float("-inf")
+        self._waiting: dict[Pull, float] = {}
+        self._reached = float("-inf")
         self._trouble: str | None = None
 
     async def start(self) -> None:
@@ -114,9 +118,19 @@ class Worker:
             return False
         return True
 
+    def behind(self) -> float:
+        """For how many seconds a fact may have waited that was given to no worker yet: 0 where a slot waits for facts, and without end
+        as long as nothing is known, just after the start. What has rested for longer has no fact in the queue.
+        """
+        now = monotonic()
+        if any(now - since > ROUND_TRIP for since in self._waiting.values()):
+            return 0.0
+        return now - self._reached
+
     async def _slot(self, pull: Pull) -> None:
         rest = 0.0
         while not self._stopping.is_set():
+            self._waiting[pull] = monotonic()
             try:
                 message = await pull.one(EXPIRES)
             except (ConsumerGone, nats.errors.Error) as error:
@@ -124,14 +138,28 @@ class Worker:
                 rest = min(LONGEST_REST, 2 * rest or 0.1)
                 await self._rest(rest * random.uniform(0.5, 1))  # noqa: S311  # spreads the slots, hides nothing
                 continue
+            finally:
+                self._waiting.pop(pull, None)
             rest = 0.0
             self._out_of_trouble()
+            self._reach(message)
             if message is not None:
                 self._busy += 1
                 try:
                     await self._take(message)
                 finally:
                     self._busy -= 1
+
+    def _reach(self, message: Msg | None) -> None:
+        """Facts are given out in the order in which they were stored: all that are older than this one were given to somebody."""
+        waited = 0.0
+        if message is not None:
+            told = message.metadata
+            if told.num_delivered > 1:
+                return
+            if told.num_pending:
+                waited = max(0.0, time() - told.timestamp.timestamp())
+        self._reached = max(self._reached, monotonic() - waited)
 
     def _in_trouble(self, trouble: str) -> None:
         if self._trouble != trouble:

@@ -1,6 +1,7 @@
 """What a service is wired on: this process's connections, and the few ways in which it may come to life."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -90,6 +91,10 @@ class Ground:
             self.nudge()
 
         return handle
+
+    def behind(self) -> float:
+        """For how many seconds a fact may have waited that was given to no worker yet: what rested for longer has none in the queue."""
+        return math.inf if self._worker is None else self._worker.behind()
 
     def relays(self) -> None:
         """This service's facts go to JetStream, through whichever instance holds the lease."""
