@@ -2,8 +2,6 @@
 
 from functools import partial
 
-from starlette.routing import Route
-
 from askbus.bus.envelope import Service
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
@@ -28,6 +26,7 @@ from askbus_gateway.sse.events import Events
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.turns import TurnStreams
 from askbus_gateway.sse.waits import Waits
+from askbus_gateway.sse.wheel import Wheel
 
 
 def make_app(settings: Settings) -> App:
@@ -40,12 +39,13 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     settings = ground.settings
     gate = Gate(ground.pool, ground.commands, settings.public_url)
     waits = Waits()
-    hub = Hub(ground.database_url, ground.pool, waits)
+    wheel = Wheel(settings.heartbeat, settings.stream_age)
+    hub = Hub(ground.database_url, ground.pool, waits, wheel)
     ground.runs("feed", hub.tail.run)
+    ground.runs("heartbeats", wheel.run)
     ground.ready_when("feed", hub.ready)
 
     turns = TurnStreams(ground.pool, ground.nc, hub, heartbeat=settings.heartbeat, age=settings.stream_age)
-    events = Events(gate, hub, heartbeat=settings.heartbeat, age=settings.stream_age)
     routes = [
         *Access(gate).routes(),
         *Questions(gate, waits).routes(),
@@ -57,7 +57,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Chat(gate, turns, waits).routes(),
         *Tools(gate, tools, settings).routes(),
         *UsageSums(gate).routes(),
-        Route("/v1/events", events, methods=["GET"]),
+        *Events(gate, hub).routes(),
         *Console().routes(),
     ]
     ground.door.serve(make_api(routes))
@@ -65,8 +65,8 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     await welcome_agents(ground)
 
     async def let_go() -> None:
-        hub.end_all()
         turns.end_all()
         waits.stop()
+        await hub.close()
 
     ground.at_end(let_go)

@@ -169,8 +169,9 @@ async def test_a_stalled_client_does_not_keep_a_gateway_from_stopping(
         while grown < 3:
             await flood(pool, company, 20)
             await until(lambda: delivered(hubs[0], pool))
-            grown = grown + 1 if stream._buffered > held else 0
-            held = stream._buffered
+            assert stream.transport is not None
+            grown = grown + 1 if stream.transport.get_write_buffer_size() > held else 0
+            held = stream.transport.get_write_buffer_size()
         began = monotonic()
     assert monotonic() - began < 10
     await stalled.end()

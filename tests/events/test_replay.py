@@ -15,7 +15,7 @@ from askbus.testing.composed import Composed
 from askbus.testing.events import EventClient, following
 from askbus.testing.people import Company, Person
 from askbus.testing.questions import answer_command, ask_command, open_question
-from askbus_gateway.sse.hub import LONGEST_REPLAY
+from askbus_gateway.sse.catch_up import LONGEST_REPLAY
 
 pytestmark = pytest.mark.requirement("S4")
 

@@ -1,5 +1,6 @@
 """How an event is written, and what a stream holds for a client that does not read."""
 
+import asyncio
 import json
 from pathlib import Path
 from uuid import uuid4
@@ -8,7 +9,8 @@ import pytest
 
 from askbus.access.model import Principal, PrincipalKind, Role, Scope
 from askbus.feed.model import Change, EventId, Snapshot
-from askbus.models.sse import EventStreamParser
+from askbus.models.sse import EventStreamParser, ServerSentEvent
+from askbus_gateway.sse.rules import RULES, Viewer
 from askbus_gateway.sse.stream import HEARTBEAT, MOST_BUFFERED, Batch, Stream, frame
 
 CASE = json.loads((Path(__file__).parents[1] / "cases" / "sse" / "S11.json").read_text("utf-8"))
@@ -30,22 +32,56 @@ def change(seq: int, xid: int) -> Change:
     return Change(seq, xid, "question.asked", "question", uuid4(), "open", WORKSPACE, PROJECT)
 
 
-class Client:
-    """A stream that is up to date, and how often its connection was cut."""
+class Wire(asyncio.Transport):
+    """A transport whose reader takes what it is given, or nothing at all: what the protocol is told of it is what asyncio tells."""
 
-    def __init__(self) -> None:
-        self.cuts = 0
-        self.stream = Stream(session(), None, self._cut)
-        self.stream.act_for(self.stream.principal, frozenset({PROJECT}))
+    def __init__(self, protocol: asyncio.Protocol, *, reads: bool) -> None:
+        super().__init__()
+        self.protocol = protocol
+        self.reads = reads
+        self.sent = b""
+        self.held = 0
+        self.aborted = 0
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.sent += data
+        if not self.reads:
+            low, self.held = self.held, self.held + len(data)
+            if low <= MOST_BUFFERED < self.held:
+                self.protocol.pause_writing()
+
+    def get_write_buffer_size(self) -> int:
+        return self.held
+
+    def abort(self) -> None:
+        self.aborted += 1
+
+
+class Client:
+    """A stream that is up to date, and what came of it over the wire."""
+
+    def __init__(self, *, reads: bool = True) -> None:
+        self.stream = Stream(session(), None, lambda _stream: None)
+        self.stream.act_for(self.stream.principal, Viewer(uuid4(), WORKSPACE, frozenset({PROJECT}), follows=frozenset(RULES)))
+        self.wire = self.stream.transport = Wire(self.stream, reads=reads)
         self.parser = EventStreamParser()
 
-    def _cut(self) -> None:
-        self.cuts += 1
+    @property
+    def cuts(self) -> int:
+        return self.wire.aborted
 
-    async def ids(self) -> list[str]:
+    def events(self) -> list[ServerSentEvent]:
+        """The events since the last look."""
+        sent, self.wire.sent = self.wire.sent, b""
+        data = b""
+        while sent:
+            size, _, sent = sent.partition(b"\r\n")
+            data, sent = data + sent[: int(size, 16)], sent[int(size, 16) + 2 :]
+        return self.parser.feed(data)
+
+    def ids(self) -> list[str]:
         """The changed entities, as the client reads them now."""
-        data = await self.stream.next(0.001)
-        return [change["id"] for event in self.parser.feed(data or b"") for change in json.loads(event.data)]
+        return [change["id"] for event in self.events() for change in json.loads(event.data)]
 
 
 @pytest.mark.requirement("S5")
@@ -68,40 +104,37 @@ async def test_what_comes_while_a_client_is_brought_up_to_date_follows_once() ->
     early, late, last = change(1, 10), change(2, 12), change(3, 11)
     client.stream.offer(Batch(Snapshot(11, 11, frozenset()), [early]))
     client.stream.offer(Batch(Snapshot(11, 13, frozenset({11})), [late]))
-    assert await client.ids() == []
+    assert client.ids() == []
     client.stream.begin("e", Snapshot(11, 13, frozenset({11, 12})))
     client.stream.offer(Batch(Snapshot(13, 13, frozenset()), [last]))
-    assert await client.ids() == [str(late.entity_id), str(last.entity_id)]
+    assert client.ids() == [str(late.entity_id), str(last.entity_id)]
 
 
 @pytest.mark.requirement("S6")
 async def test_a_client_that_does_not_read_is_cut_off_at_a_bound() -> None:
     """A bounded amount is held for it, then its connection is cut; nothing more is queued."""
-    client = Client()
+    client = Client(reads=False)
     client.stream.begin("e", Snapshot(1, 1, frozenset()))
     offered = 0
     while not client.cuts:
         offered += 1
         client.stream.offer(Batch(Snapshot(2, 2, frozenset()), [change(n, 1) for n in range(20)]))
         assert offered < 100
+    held = client.wire.held
+    assert held <= MOST_BUFFERED + held / offered
     client.stream.offer(Batch(Snapshot(2, 2, frozenset()), [change(1, 1)]))
-    held = await client.stream.next(0.001)
-    assert held is not None
-    assert len(held) <= MOST_BUFFERED
-    assert client.cuts == 1
-    assert await client.stream.next(0.001) is None
+    assert (client.cuts, client.wire.held) == (1, held)
 
 
 @pytest.mark.requirement("S6")
 async def test_a_large_state_does_not_cut_its_client_off() -> None:
     """However much there is to show at the start, and whatever follows it at once."""
-    client = Client()
+    client = Client(reads=False)
     client.stream.write_whole(frame("state", {"entities": ["x" * 100] * 10_000}, "e.1:1:"))
     client.stream.begin("e", Snapshot(1, 1, frozenset()))
     client.stream.offer(Batch(Snapshot(2, 2, frozenset()), [change(1, 1)]))
     assert client.cuts == 0
-    data = await client.stream.next(0.001)
-    assert [event.event for event in client.parser.feed(data or b"")] == ["state", "changes"]
+    assert [event.event for event in client.events()] == ["state", "changes"]
 
 
 @pytest.mark.requirement("S4")
@@ -111,14 +144,14 @@ async def test_the_id_of_a_batch_is_the_readers_position() -> None:
     client.stream.begin("e", Snapshot(5, 5, frozenset()))
     reached = Snapshot(7, 9, frozenset({7}))
     client.stream.offer(Batch(reached, [change(1, 8)]))
-    data = await client.stream.next(0.001)
-    assert [event.last_event_id for event in client.parser.feed(data or b"")] == [str(EventId("e", reached))]
+    assert [event.last_event_id for event in client.events()] == [str(EventId("e", reached))]
 
 
 @pytest.mark.requirement("S5")
 async def test_an_idle_stream_shows_life_with_a_comment_that_carries_no_id() -> None:
     """A heartbeat fires nothing and moves no position."""
     client = Client()
-    assert await client.stream.next(0.001) == HEARTBEAT
-    assert client.parser.feed(HEARTBEAT) == []
+    client.stream.beat(0)
+    assert client.wire.sent == b"%x\r\n%b\r\n" % (len(HEARTBEAT), HEARTBEAT)
+    assert client.events() == []
     assert b"id:" not in HEARTBEAT

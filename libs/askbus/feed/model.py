@@ -65,6 +65,10 @@ class Snapshot:
         """Whether a transaction had committed when the snapshot was taken."""
         return xid < self.xmin or (xid < self.xmax and xid not in self.running)
 
+    def covers(self, other: Self) -> bool:
+        """Whether this one sees all that the other sees: of two of one primary, the later one."""
+        return (self.xmax, -len(self.running)) >= (other.xmax, -len(other.running))
+
     def __str__(self) -> str:
         return f"{self.xmin}:{self.xmax}:{','.join(map(str, sorted(self.running)))}"
 

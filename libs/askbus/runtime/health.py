@@ -140,6 +140,22 @@ class StreamProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["askbus.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
+        self.scope["askbus.hand_over"] = self.hand_over  # type: ignore[typeddict-unknown-key]
+
+    def hand_over(self, protocol: asyncio.Protocol) -> asyncio.Transport | None:
+        """Gives the connection away whose (chunked) response has begun: what else is written and read there is `protocol`'s, and
+        nothing of the request is kept. None where the client has gone already."""
+        cycle, transport = self.cycle, self.transport
+        if cycle.disconnected or transport.is_closing():
+            return None
+        cycle.disconnected = True  # the application returns without having sent the end
+        self._unset_keepalive_if_required()
+        self.connections.discard(self)
+        self.flow.resume_reading()
+        transport.set_protocol(protocol)
+        self.parser = None  # type: ignore[assignment]
+        self.cycle = None  # type: ignore[assignment]
+        return transport
 
 
 class _Server(uvicorn.Server):

@@ -1,37 +1,41 @@
-"""GET /v1/events: the one stream of a user."""
+"""GET /v1/events, the one stream of a user, and GET /v1/changes, the same for a client that polls."""
 
-import asyncio
 from typing import Any
 
 import structlog
+from pydantic import BaseModel, Field, JsonValue
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from askbus.db.outages import OUTAGES
-from askbus.errors import InvalidInput
+from askbus.errors import InvalidInput, Unauthenticated
 from askbus.runtime.health import Receive, Send
-from askbus_gateway.http.gate import Gate, refusal_of
+from askbus_gateway.http.gate import Gate, guarded, present, query, refusal_of
+from askbus_gateway.sse.catch_up import Missed, Opening, Reset
 from askbus_gateway.sse.hub import Hub
-from askbus_gateway.sse.response import HEADERS, RETRY, abort_of, end_when_gone, send_all
+from askbus_gateway.sse.response import HEADERS, RETRY
 from askbus_gateway.sse.rules import RULES
-from askbus_gateway.sse.stream import Stream
+from askbus_gateway.sse.stream import Stream, shown
 
 log = structlog.get_logger()
 
 
 class Events:
-    """The ASGI endpoint. `heartbeat` and `age` in seconds; the age is jittered so that clients do not all come back at once."""
+    """The ASGI endpoint. Once the response has begun, the connection is the stream's own."""
 
-    def __init__(self, gate: Gate, hub: Hub, *, heartbeat: float, age: float) -> None:
+    def __init__(self, gate: Gate, hub: Hub) -> None:
         self.gate = gate
         self.hub = hub
-        self.heartbeat = heartbeat
-        self.age = age
+
+    def routes(self) -> list[Route]:
+        return [Route("/v1/events", self, methods=["GET"]), Route("/v1/changes", guarded(self.changes), methods=["GET"])]
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
             principal = await self.gate.principal(request)
-            entities = _entities(request)
+            entities = _entities(request.query_params.get("entities"))
         except Exception as error:  # noqa: BLE001  # the last resort of this door
             await refusal_of(error, request)(scope, receive, send)  # type: ignore[arg-type]
             return
@@ -40,26 +44,71 @@ class Events:
             await send({"type": "http.response.body", "body": b""})
             return
         await send({"type": "http.response.body", "body": RETRY, "more_body": True})
-        last_id = request.headers.get("last-event-id") or request.query_params.get("after")
-        await self._serve(Stream(principal, entities, abort_of(scope)), last_id, receive, send)
+        stream = Stream(principal, entities, self.hub.leave)
+        stream.transport = scope["askbus.hand_over"](stream)
+        if stream.transport is not None:
+            await self._join(stream, request.headers.get("last-event-id") or request.query_params.get("after"))
 
-    async def _serve(self, stream: Stream, last_id: str | None, receive: Receive, send: Send) -> None:
-        gone = asyncio.create_task(end_when_gone(receive, stream))
+    async def _join(self, stream: Stream, last_id: str | None) -> None:
         try:
+            await self.hub.join(stream, last_id)
+        except OUTAGES as error:
+            # Ended rather than refused: a browser that is answered with an error does not come back.
+            log.warning("stream.not_joined", error=type(error).__name__)
+            stream.end()
+        except BaseException:
+            stream.cut()
+            raise
+
+    async def changes(self, request: Request) -> Response:
+        """What came after `after`; a state where there is no such position, or none was given."""
+        by = await self.gate.principal(request)
+        asked = query(request, Poll)
+        entities = _entities(asked.entities)
+        reset, found = None, None
+        if asked.after:
             try:
-                await self.hub.join(stream, last_id)
-            except OUTAGES as error:
-                # Ended rather than refused: a browser that is answered with an error does not come back.
-                log.warning("stream.not_joined", error=type(error).__name__)
-                stream.end()
-            await send_all(stream, send, heartbeat=self.heartbeat, age=self.age)
-        finally:
-            gone.cancel()
-            self.hub.leave(stream)
+                found = _told(await self.hub.catch_up.missed(by, entities, asked.after))
+            except (Reset, InvalidInput) as error:
+                log.info("poll.reset", reason=error.message if isinstance(error, Reset) else "not an id of ours")
+                reset = "position"
+        if found is None:
+            found = _opened(await self.hub.catch_up.opening(by, entities), reset)
+        return present(found, headers={"cache-control": "no-store"})
 
 
-def _entities(request: Request) -> frozenset[str] | None:
-    wanted = request.query_params.get("entities")
+class Poll(BaseModel):
+    """`after`: the id of the last poll, or of the last event of a stream."""
+
+    after: str | None = None
+    entities: str | None = None
+
+
+class Polled(BaseModel):
+    """The news since the last poll. Come back with `id`.
+
+    `state` is set at the first poll and after a `reset`, and replaces everything; else `changes` tells what moved, in order.
+    """
+
+    id: str
+    reset: str | None = None
+    state: dict[str, JsonValue] | None = None
+    changes: list[dict[str, str | None]] = Field(default_factory=list)
+
+
+def _told(found: Missed | None) -> Polled:
+    if found is None:
+        raise Unauthenticated("This session or token ended.")
+    return Polled(id=str(found.at), changes=[shown(change) for change in found.changes])
+
+
+def _opened(found: Opening | None, reset: str | None) -> Polled:
+    if found is None:
+        raise Unauthenticated("This session or token ended.")
+    return Polled(id=str(found.at), reset=reset, state=found.state)
+
+
+def _entities(wanted: str | None) -> frozenset[str] | None:
     if not wanted:
         return None
     names = frozenset(name.strip() for name in wanted.split(","))

@@ -3,26 +3,23 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from uuid import UUID
 
 import structlog
 
-from askbus.access import reads
 from askbus.db.pool import Pool
-from askbus.db.statements import Statement
-from askbus.errors import AskbusError, InvalidInput
-from askbus.feed.model import Change, EventId, Snapshot
-from askbus.feed.reader import changes_after
-from askbus.feed.tail import POSITION, Tail
-from askbus_gateway.sse.rules import RULES, followed
-from askbus_gateway.sse.stream import Batch, Stream, frame, shown
+from askbus.errors import InvalidInput
+from askbus.feed.model import Change, Snapshot
+from askbus.feed.tail import Tail
+from askbus_gateway.sse.catch_up import CatchUp, Reset, Rights
+from askbus_gateway.sse.rules import RULES
+from askbus_gateway.sse.stream import Batch, Stream, chunk, frame, shown
 from askbus_gateway.sse.waits import Waits
+from askbus_gateway.sse.wheel import Wheel
 
 log = structlog.get_logger()
 
-STATE = Statement("askbus_gateway", "sse/sql/state.sql")
-LONGEST_REPLAY = 5000
-"""Changes; a client that missed more gets a reset with a fresh state, which is smaller."""
 SLICE = 256
 """Streams that one batch is offered to before the event loop gets a turn."""
 
@@ -32,20 +29,19 @@ LAST_WORDS = 1.0
 Listener = Callable[[Sequence[Change]], None]
 
 
-class Reset(AskbusError):
-    """The client's position cannot be honoured; it gets a fresh state. `message` says why, for whoever debugs it."""
-
-
 class Hub:
     """Every stream and wait of this process."""
 
-    def __init__(self, url: str, pool: Pool, waits: Waits) -> None:
+    def __init__(self, url: str, pool: Pool, waits: Waits, wheel: Wheel) -> None:
         self.pool = pool
+        self.wheel = wheel
+        self.catch_up = CatchUp(pool)
         self.waits = waits
         self.tail = Tail(url, pool, self.deliver)
         self._streams: defaultdict[UUID, set[Stream]] = defaultdict(set)
         self._listeners: set[Listener] = set()
         self._draining = False
+        self._gone = asyncio.Event()
 
     def __len__(self) -> int:
         return sum(len(streams) for streams in self._streams.values())
@@ -102,20 +98,20 @@ class Hub:
             self._end(stream, "access")
 
     def _end(self, stream: Stream, reason: str) -> None:
-        stream.write_whole(frame("end", {"reason": reason}))
+        stream.write(chunk(frame("end", {"reason": reason})))
         stream.end()
 
-    def end_all(self) -> None:
-        """The process drains: every stream ends, and its client comes back to another. One that does not read its last bytes in time
-        is cut off."""
+    async def close(self) -> None:
+        """The process drains: every stream ends, and its client comes back to another. Returns when they are gone; one that does not
+        read its last bytes in time is cut off."""
         self._draining = True
-        for stream in self._all():
-            stream.end()
-        asyncio.get_running_loop().call_later(LAST_WORDS, self._cut_all)
-
-    def _cut_all(self) -> None:
-        for stream in self._all():
-            stream.cut()
+        for count, stream in enumerate(self._all(), 1):
+            stream.end(LAST_WORDS)
+            if count % SLICE == 0:
+                await asyncio.sleep(0)
+        while self._streams:
+            self._gone.clear()
+            await self._gone.wait()
 
     def _all(self) -> list[Stream]:
         return [stream for streams in self._streams.values() for stream in streams]
@@ -126,10 +122,11 @@ class Hub:
         Registered first and read after, so that nothing falls between; what comes meanwhile is kept aside and follows.
         """
         await self.tail.started.wait()
-        if self._draining:
+        if self._draining or stream.ended:
             stream.end()
             return
         self._streams[stream.principal.workspace_id].add(stream)
+        self.wheel.add(stream)
         async with stream.turn:
             if not last_event_id:
                 await self._send_state(stream, None)
@@ -141,76 +138,38 @@ class Hub:
                 await self._send_state(stream, "position")
 
     def leave(self, stream: Stream) -> None:
-        """Frees all that the stream held."""
-        stream.forget()
-        streams = self._streams[stream.principal.workspace_id]
+        """The connection is over: nothing refers to this stream any more."""
+        self.wheel.discard(stream)
+        streams = self._streams.get(stream.principal.workspace_id, set())
         streams.discard(stream)
         if not streams:
-            del self._streams[stream.principal.workspace_id]
+            self._streams.pop(stream.principal.workspace_id, None)
+        self._gone.set()
 
-    async def _refresh(self, stream: Stream) -> bool:
+    def _act(self, stream: Stream, rights: Rights | None) -> bool:
         """Gives the stream the rights that its principal has now; where that ended, so does the stream."""
-        standing = await reads.standing(self.pool, stream.principal)
-        if standing is None:
+        if rights is None:
             self._end(stream, "ended")
             return False
-        projects = await reads.projects_of(self.pool, standing.principal)
-        stream.act_for(standing.principal, frozenset(project.id for project in projects))
-        stream.expires_in(standing.seconds_left, lambda: self._end(stream, "ended"))
-        return True
+        stream.act_for(rights.principal, rights.viewer)
+        stream.expires_in(None if stream.ended else rights.seconds_left, partial(self._end, stream, "ended"))
+        return not stream.ended
 
     async def _send_state(self, stream: Stream, reset: str | None) -> None:
-        """What is going on in the projects that the client sees, read in one snapshot: what comes after it follows.
-
-        The rights are read last, so that they are never older than the state: a change of them that it does not cover follows.
-        """
-        while True:
-            by = stream.principal
-            follows = followed(by, stream.entities)
-            row = await STATE.one(
-                self.pool,
-                user_id=by.user_id,
-                workspace_id=by.workspace_id,
-                token_id=by.token_id,
-                projects=None if by.projects is None else list(by.projects),
-                entities=sorted(follows),
-            )
-            if not await self._refresh(stream):
-                return
-            if stream.follows == follows:
-                break
-        snapshot = Snapshot.parse(row["cursor"])
-        if reset is not None:
-            stream.drop_unsent()
-            stream.write_whole(frame("reset", {"reason": reset}))
-        counts = {"open": row["open"], "for_me": row["for_me"]} if "question" in follows else None
-        stream.write_whole(frame("state", {"entities": row["entities"], "counts": counts}, str(EventId(row["epoch"], snapshot))))
-        stream.begin(row["epoch"], snapshot)
+        """What comes after the state follows."""
+        found = await self.catch_up.opening(stream.principal, stream.entities)
+        if not self._act(stream, None if found is None else found.rights) or found is None:
+            return
+        words = b"" if reset is None else frame("reset", {"reason": reset})
+        stream.write_whole(words + frame("state", found.state, str(found.at)))
+        stream.begin(found.at.epoch, found.at.snapshot)
 
     async def _replay(self, stream: Stream, last_event_id: str) -> None:
         """Sends exactly what came after the id. Raises Reset where that cannot be told, InvalidInput for what is no id."""
-        wanted = EventId.parse(last_event_id)
-        position = await POSITION.one(self.pool)
-        upto = Snapshot.parse(position["cursor"])
-        if wanted.epoch != position["epoch"]:
-            raise Reset("another epoch")
-        if wanted.snapshot.xmax > upto.xmax:
-            raise Reset("ahead of the log")
-        if not await self._refresh(stream):
+        found = await self.catch_up.missed(stream.principal, stream.entities, last_event_id)
+        if not self._act(stream, None if found is None else found.rights) or found is None:
             return
-        missed: list[Change] = []
-        workspace_id = stream.principal.workspace_id
-        async for _cursor, changes in changes_after(self.pool, str(wanted.snapshot), upto=str(upto), workspace_id=workspace_id):
-            missed += changes
-            if len(missed) > LONGEST_REPLAY:
-                raise Reset("too much was missed")
-        # Asked for last: what is pruned while this reads would be missing from it.
-        if wanted.snapshot.xmin <= (await POSITION.one(self.pool))["pruned"]:
-            raise Reset("older than what the log keeps")
-        if any(change.entity == "membership" and change.user_id == stream.principal.user_id for change in missed):
-            raise Reset("rights changed meanwhile")
-        news = [shown(change) for change in missed if stream.wants(change)]
         # Without news the client moves on too (an id without data fires nothing), or its next replay would begin here again.
-        reached = str(EventId(wanted.epoch, upto))
-        stream.write_whole(frame("changes", news, reached) if news else f"id: {reached}\n\n".encode())
-        stream.begin(wanted.epoch, upto)
+        news = [shown(change) for change in found.changes]
+        stream.write_whole(frame("changes", news, str(found.at)) if news else f"id: {found.at}\n\n".encode())
+        stream.begin(found.at.epoch, found.at.snapshot)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from askbus.runtime.health import Receive, Send
-from askbus_gateway.sse.stream import Stream
+from askbus_gateway.sse.outlet import Outlet
 
 HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -17,7 +17,7 @@ RETRY = b"retry: 2000\n\n"
 """A client that lost its stream comes back after so many milliseconds."""
 
 
-async def send_all(stream: Stream, send: Send, *, heartbeat: float, age: float) -> None:
+async def send_all(stream: Outlet, send: Send, *, heartbeat: float, age: float) -> None:
     """Sends what is written to the stream, a comment where nothing is for `heartbeat` seconds, and ends it after about `age` seconds.
 
     The age is jittered, so that clients do not all come back at once.
@@ -31,7 +31,7 @@ async def send_all(stream: Stream, send: Send, *, heartbeat: float, age: float) 
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def end_when_gone(receive: Receive, stream: Stream) -> None:
+async def end_when_gone(receive: Receive, stream: Outlet) -> None:
     """Ends the stream when its client goes away."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -8,20 +8,26 @@ from askbus.access.model import Principal, PrincipalKind, Role, Scope
 from askbus.feed.model import Change
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Viewer:
-    """Whose stream it is, and the projects that they see now.
+    """Whose stream it is, the projects that they see now, and the entities that are shown to them.
 
-    `everywhere`: an owner or admin sees every project of the workspace, those that are made later too.
+    `everywhere`: an owner or admin sees every project of the workspace, those that are made later too. Streams with the same rights
+    share one viewer, so that what it may see of a batch is found once for all of them.
     """
 
     user_id: UUID
     workspace_id: UUID
     projects: frozenset[UUID] = frozenset()
     everywhere: bool = False
+    follows: frozenset[str] = frozenset()
 
     def sees(self, project_id: UUID | None) -> bool:
         return project_id is not None and (self.everywhere or project_id in self.projects)
+
+    def wants(self, change: Change) -> bool:
+        """Whether its streams show this change."""
+        return change.entity in self.follows and visible(change, self)
 
 
 def in_my_projects(change: Change, viewer: Viewer) -> bool:

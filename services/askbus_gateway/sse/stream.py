@@ -1,18 +1,23 @@
-"""One client's stream: what it may still be sent, in order, each change once, and only a bounded amount of it held."""
+"""One client's stream of the feed: what it is sent, in order, each change once, and only a bounded amount of it held.
+
+It is the protocol of its connection, from the moment the response has begun: no task waits for it, and what the hub offers is written
+to the transport at once.
+"""
 
 import asyncio
 import json
-from collections import deque
 from collections.abc import Callable, Sequence
-from uuid import UUID
+from typing import TypeAlias
 
 from askbus.access.model import Principal
 from askbus.feed.model import Change, EventId, Snapshot
-from askbus_gateway.sse.rules import Viewer, everywhere, followed, visible
+from askbus_gateway.sse.rules import Viewer
 
 MOST_BUFFERED = 64 * 1024
-"""Bytes of live events held here for a client that does not read, beside what the transport holds (as much again). Past it the
-connection is cut, and the client comes back with its last id. A state or a replay is one whole and not counted."""
+"""Bytes of live events held here for a client that does not read, beside what the kernel holds (32 KiB, doubled). Past it the connection
+is cut, and the client comes back with its last id. A state or a replay is one whole and not counted."""
+LAST_WORDS = 5.0
+"""Seconds that a client has to read what is left when its stream has ended."""
 
 
 def frame(event: str, data: object, event_id: str | None = None) -> bytes:
@@ -22,7 +27,14 @@ def frame(event: str, data: object, event_id: str | None = None) -> bytes:
     return f"{identity}event: {event}\ndata: {text}\n\n".encode()
 
 
+def chunk(data: bytes) -> bytes:
+    """The bytes as one chunk of a response (RFC 9112, section 7.1)."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
 HEARTBEAT = b": still here\n\n"
+BEAT = chunk(HEARTBEAT)
+LAST_CHUNK = b"0\r\n\r\n"
 
 
 def shown(change: Change) -> dict[str, str | None]:
@@ -43,45 +55,63 @@ class Batch:
     def __init__(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
         self.snapshot = snapshot
         self.changes = changes
+        self._told: dict[tuple[Viewer, str], bytes] = {}
         self._events: dict[tuple[str, tuple[int, ...]], bytes] = {}
 
+    def told(self, viewer: Viewer, epoch: str) -> bytes:
+        """The chunk that tells the viewer's streams of it; empty where there is nothing for them."""
+        key = (viewer, epoch)
+        data = self._told.get(key)
+        if data is None:
+            data = self._told[key] = self.event(epoch, [change for change in self.changes if viewer.wants(change)])
+        return data
+
     def event(self, epoch: str, news: Sequence[Change]) -> bytes:
-        """The event that tells of `news`, a part of this batch."""
+        """The chunk that tells of `news`, a part of this batch."""
+        if not news:
+            return b""
         key = (epoch, tuple(change.seq for change in news))
         if key not in self._events:
             identity = str(EventId(epoch, self.snapshot))
-            self._events[key] = frame("changes", [shown(change) for change in news], identity)
+            self._events[key] = chunk(frame("changes", [shown(change) for change in news], identity))
         return self._events[key]
 
 
-class Stream:
-    """The sending side of a connection. The hub offers it every batch of its workspace; the connection's writer takes from it."""
+Left: TypeAlias = "Callable[[Stream], None]"
 
-    def __init__(self, principal: Principal, entities: frozenset[str] | None, abort: Callable[[], None]) -> None:
+
+class Stream(asyncio.Protocol):
+    """A connection that shows the feed. The hub offers it every batch of its workspace."""
+
+    __slots__ = (
+        "_aside", "_expiry", "_left", "_level", "_most", "_paused", "closes_at", "ended", "entities", "epoch", "principal", "seen",
+        "transport", "turn", "viewer",
+    )  # fmt: skip
+
+    def __init__(self, principal: Principal, entities: frozenset[str] | None, left: Left) -> None:
         self.principal = principal
         self.entities = entities
         self.viewer = Viewer(principal.user_id, principal.workspace_id)
-        self.follows: frozenset[str] = frozenset()
-        """The entities that it shows: those wanted, as far as the principal may follow them."""
         self.epoch = ""
         self.seen: Snapshot | None = None
         """What the client has: set once its state or replay was written; until then batches are kept aside."""
         self.ended = False
+        self.closes_at = float("inf")
+        """The moment, by the event loop's clock, from which it is too old."""
         self.turn = asyncio.Lock()
         """Held while the client is brought up to date, so that an older reading of its rights never overtakes a newer one."""
-        self._abort = abort
-        self._aside: list[Batch] = []
-        self._buffer: deque[bytes] = deque()
-        self._buffered = 0
-        self._more = asyncio.Event()
+        self.transport: asyncio.Transport | None = None
+        self._left = left
+        self._level = False
+        self._paused = False
+        self._most = MOST_BUFFERED
+        self._aside: list[Batch] | None = None
         self._expiry: asyncio.TimerHandle | None = None
 
-    def act_for(self, principal: Principal, projects: frozenset[UUID]) -> None:
+    def act_for(self, principal: Principal, viewer: Viewer) -> None:
         """The rights that count from now on."""
         self.principal = principal
-        self.follows = followed(principal, self.entities)
-        self.viewer.projects = projects
-        self.viewer.everywhere = everywhere(principal)
+        self.viewer = viewer
 
     def expires_in(self, seconds: float | None, end: Callable[[], None]) -> None:
         """Calls `end` when the session or token is over: no change of a row announces that. None: it has no end."""
@@ -89,83 +119,90 @@ class Stream:
             self._expiry.cancel()
         self._expiry = None if seconds is None else asyncio.get_running_loop().call_later(max(seconds, 0), end)
 
-    def forget(self) -> None:
-        """The connection is over: nothing refers to this stream any more."""
-        self.expires_in(None, self.end)
-        self._aside.clear()
-
     def offer(self, batch: Batch) -> None:
         """The next of the feed. Changes that the client has already (from a gateway that was ahead) are dropped."""
-        if self.seen is None:
+        if self._level:
+            data = batch.told(self.viewer, self.epoch)
+        elif self.seen is None:
+            if self._aside is None:
+                self._aside = []
             self._aside.append(batch)
             return
-        news = [change for change in batch.changes if not self.seen.sees(change.xid) and self.wants(change)]
-        if news:
-            self.write(batch.event(self.epoch, news))
-
-    def wants(self, change: Change) -> bool:
-        return change.entity in self.follows and visible(change, self.viewer)
+        else:
+            seen, wants = self.seen, self.viewer.wants
+            data = batch.event(self.epoch, [change for change in batch.changes if not seen.sees(change.xid) and wants(change)])
+            self._level = batch.snapshot.covers(seen)
+        if data:
+            self.write(data)
 
     def begin(self, epoch: str, seen: Snapshot) -> None:
         """The client now has everything up to `seen`: what came meanwhile follows."""
         self.epoch, self.seen = epoch, seen
-        aside, self._aside = self._aside, []
-        for batch in aside:
+        aside, self._aside = self._aside, None
+        for batch in aside or ():
             self.offer(batch)
 
     def pause(self) -> None:
         """Until `begin` is called again, batches are kept aside: the client is about to get a fresh state."""
-        self.seen = None
+        self.seen, self._level = None, False
 
     def write(self, data: bytes) -> None:
-        """Queues a live event. A client that stopped reading is cut off: it comes back with its last id."""
-        if self.ended:
+        """Sends a live event, as a chunk. A client that stopped reading is cut off: it comes back with its last id."""
+        if self.ended or self.transport is None:
             return
-        self._buffered += len(data)
-        if self._buffered > MOST_BUFFERED and self._buffer:
-            self.cut()
-            return
-        self._queue(data)
+        self.transport.write(data)
+        if self._paused and not self.ended:
+            self._cut_if_too_much()
 
     def write_whole(self, data: bytes) -> None:
-        """Queues what brings the client up to date, however large it is."""
-        self._queue(data)
-
-    def _queue(self, data: bytes) -> None:
-        if self.ended:
+        """Sends what brings the client up to date, however large it is."""
+        if self.ended or self.transport is None:
             return
-        self._buffer.append(data)
-        self._more.set()
+        data = chunk(data)
+        self._most = self.transport.get_write_buffer_size() + len(data) + MOST_BUFFERED
+        self.transport.write(data)
 
-    def drop_unsent(self) -> None:
-        """What was not sent yet is out of date: a fresh state follows."""
-        self._buffer.clear()
-        self._buffered = 0
+    def beat(self, now: float) -> None:
+        """Shows life, or ends a stream that is too old. `now` by the event loop's clock."""
+        if now >= self.closes_at:
+            self.end()
+        else:
+            self.write(BEAT)
+
+    def _cut_if_too_much(self) -> None:
+        if self.transport is not None and self.transport.get_write_buffer_size() > self._most:
+            self.cut()
 
     def cut(self) -> None:
         """Ends the connection without another word."""
-        self.end()
-        self._abort()
-
-    def end(self) -> None:
-        """Nothing more is written; what is queued still goes out."""
         self.ended = True
-        self._more.set()
+        if self.transport is not None:
+            self.transport.abort()
 
-    async def next(self, timeout: float) -> bytes | None:
-        """What to send next; a heartbeat where nothing came for `timeout` seconds; None at the end."""
-        if not self._buffer and not self.ended:
-            self._more.clear()
-            silence = asyncio.get_running_loop().call_later(timeout, self._more.set)
-            try:
-                await self._more.wait()
-            finally:
-                silence.cancel()
-            if not self._buffer and not self.ended:
-                return HEARTBEAT
-        if not self._buffer:
-            return None
-        data = b"".join(self._buffer)
-        self._buffer.clear()
-        self._buffered = 0
-        return data
+    def end(self, within: float = LAST_WORDS) -> None:
+        """Nothing more is written; what is queued still goes out, to a client that reads it in time."""
+        if self.ended:
+            return
+        self.ended = True
+        if self.transport is not None:
+            self.transport.write(LAST_CHUNK)
+            self.transport.close()
+            asyncio.get_running_loop().call_later(within, self.transport.abort)
+
+    # The protocol of its connection.
+
+    def pause_writing(self) -> None:
+        self._paused = True
+        self._cut_if_too_much()
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._most = MOST_BUFFERED
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # asyncio's signature
+        """Frees all that the stream held."""
+        self.ended = True
+        self.transport = None
+        self._aside = None
+        self.expires_in(None, self.end)
+        self._left(self)

@@ -24,8 +24,8 @@ from askbus.turns import reads
 from askbus.turns.model import OPEN, TurnDetail, TurnState
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.native import NativeView
+from askbus_gateway.sse.outlet import Outlet
 from askbus_gateway.sse.response import RETRY, abort_of, end_when_gone, send_all
-from askbus_gateway.sse.stream import Stream
 from askbus_gateway.sse.view import Done, Happening, Interrupted, Paused, PositionLost, State, View, Withdrawn
 
 log = structlog.get_logger()
@@ -115,7 +115,7 @@ class TurnStreams:
         """Answers the request with the stream, until the turn's end, the stream's age, or the client's leaving."""
         view = view or NativeView()
         watcher = Watcher()
-        out = Stream(principal, None, abort_of(scope))
+        out = Outlet(abort_of(scope))
         keys = (turn_id, principal.id, principal.user_id)
         for key in keys:
             self._watchers[key].add(watcher)
@@ -154,7 +154,7 @@ class TurnStreams:
 class Following:
     """One client that follows one turn."""
 
-    def __init__(self, streams: TurnStreams, out: Stream, watcher: Watcher, view: View, principal: Principal) -> None:
+    def __init__(self, streams: TurnStreams, out: Outlet, watcher: Watcher, view: View, principal: Principal) -> None:
         self.streams = streams
         self.out = out
         self.watcher = watcher
