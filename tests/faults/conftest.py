@@ -1,9 +1,9 @@
 """A whole stack of real processes, with short clocks, for tests that kill, freeze and restart its parts."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +16,7 @@ from askbus.db.pool import Pool, open_pool
 from askbus.stack.options import Options, ServiceSpec
 from askbus.stack.service import ServiceProcess
 from askbus.stack.supervisor import Stack
+from askbus.testing.fork_server import ForkServer
 from askbus.testing.model_process import ScriptedModel
 from askbus.testing.patient import Patient
 from askbus.testing.people import Agent, Company, Person, found_company, give_token
@@ -67,7 +68,14 @@ class World:
 
 
 @pytest.fixture(scope="session")
-def options() -> Callable[[Path, str], Options]:
+def forks() -> Iterator[ForkServer]:
+    """Where this folder's services come from: a process that has imported them, since they start hundreds of times."""
+    with ForkServer() as forks:
+        yield forks
+
+
+@pytest.fixture(scope="session")
+def options(forks: ForkServer) -> Callable[[Path, str], Options]:
     """How a stack for fault tests is started, given its folder and the model's address."""
 
     def make(folder: Path, model_url: str) -> Options:
@@ -76,7 +84,7 @@ def options() -> Callable[[Path, str], Options]:
         )
         painter = {"default": {"base_url": model_url, "model": "scripted", "image_model": "gpt-image-1"}}
         env = {**CLOCKS, "ASKBUS_MODEL_BASE_URL": model_url, "ASKBUS_MODELS": json.dumps(painter)}
-        return Options(data=folder, durable=False, services=services, env=env)
+        return Options(data=folder, durable=False, services=services, env=env, start=forks.start)
 
     return make
 
@@ -115,7 +123,7 @@ async def two_of_each(folder: Path, options: Callable[[Path, str], Options], clo
     async with ScriptedModel(SCRIPT) as model:
         made = options(folder, model.base_url)
         second = (ServiceSpec(Service.AGENT_LOOP, 2), ServiceSpec(Service.TOOL_RUNNER, 2), ServiceSpec(Service.GATEWAY, 2))
-        of_two = Options(data=made.data, durable=False, services=(*made.services, *second), env={**made.env, **clocks})
+        of_two = replace(made, services=(*made.services, *second), env={**made.env, **clocks})
         async with Stack(of_two) as stack, open_pool(stack.database_url, size=4, name="faults") as db:
             company = await found_company(db)
             agent = await give_token(db, company["admin"])

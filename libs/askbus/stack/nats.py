@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from uuid import uuid4
 
-from askbus.stack.process import Child, Server, StackError, tail
+from askbus.stack.process import Server, StackError, start_child, tail
 
 START_TIMEOUT = 30.0
 
@@ -41,7 +41,7 @@ class Nats(Server):
 
     async def start(self) -> None:
         config = await asyncio.to_thread(self._write_config)
-        self._child = Child([str(binary()), "-c", str(config)], log=self.log, death_signal=signal.SIGTERM)
+        self._child = start_child([str(binary()), "-c", str(config)], log=self.log, death_signal=signal.SIGTERM)
         deadline = time.monotonic() + START_TIMEOUT
         while not await self._answers():
             if not self.child.running:

@@ -1,11 +1,22 @@
 """What a stack is started with: where its data is, which servers are not its own, which services it runs."""
 
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from askbus.bus.envelope import Service
+from askbus.stack.process import Child, start_child
+
+
+class Start(Protocol):
+    """How the process of a service comes to life."""
+
+    def __call__(self, argv: Sequence[str], *, log: Path, death_signal: signal.Signals, env: Mapping[str, str]) -> Child:
+        """One that runs `argv` with just this environment, writes to `log` and gets the signal when its parent dies."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class Options:
 
     `preferred_http_port` is taken at the first start if it is free. `database_url` is the administrator's. `env` holds settings
     for all services (ASKBUS_…); credentials in it reach only the services that need them. `durable=False` leaves out Postgres's
-    fsync, for tests.
+    fsync, for tests. `start` begins each service's process; tests have a faster one (askbus.testing.fork_server).
     """
 
     data: Path = Path(".askbus")
@@ -57,3 +68,4 @@ class Options:
     services: tuple[ServiceSpec, ...] = SERVICES
     env: Mapping[str, str] = field(default_factory=dict)
     durable: bool = True
+    start: Start = start_child

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import asyncpg
 
-from askbus.stack.process import SUPERUSER, Child, Server, StackError, nobody, tail
+from askbus.stack.process import SUPERUSER, Server, StackError, nobody, start_child, tail
 
 START_TIMEOUT = 60.0
 """Seconds that Postgres may take to start; replaying the log after a kill is included."""
@@ -72,7 +72,7 @@ class Postgres(Server):
             command += ["-c", f"{name}={value}"]
         deadline = time.monotonic() + START_TIMEOUT
         while True:
-            self._child = Child(command, log=self.log, death_signal=signal.SIGINT, cwd=self.directory, unprivileged=True)
+            self._child = start_child(command, log=self.log, death_signal=signal.SIGINT, cwd=self.directory, unprivileged=True)
             if await self._came_up(deadline):
                 return
             # The processes of a server that was killed may still be about to notice; it refuses to start beside them.
@@ -139,7 +139,7 @@ class Postgres(Server):
         command += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions"]
         if not self._durable:
             command.append("--no-sync")
-        initdb = Child(
+        initdb = start_child(
             command,
             log=self.log,
             death_signal=signal.SIGKILL,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Thread
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 SUPERUSER = os.name == "posix" and os.geteuid() == 0
 
@@ -21,45 +21,35 @@ class StackError(RuntimeError):
     """The embedded stack cannot start or go on; the message says what to do."""
 
 
+class Process(Protocol):
+    """What is below a Child; subprocess.Popen is one."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def wait(self) -> int:
+        """Blocks; the exit code, negative for a signal."""
+        ...
+
+    def send_signal(self, sig: int) -> None:
+        """Nothing happens when it has ended."""
+
+
 class Child:
-    """A process started now, in a session of its own so that the terminal's Ctrl-C reaches only its parent.
+    """A process that runs, to wait for from any event loop and to signal. `start_child` makes one."""
 
-    On Linux the kernel sends it `death_signal` when the thread that started it ends, kill -9 included (prctl(2),
-    PR_SET_PDEATHSIG): start children from the main thread. Waiting works from any event loop.
-    """
-
-    def __init__(
-        self,
-        argv: Sequence[str],
-        *,
-        log: Path,
-        death_signal: signal.Signals,
-        env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-        stdin: Path | None = None,
-        unprivileged: bool = False,
-    ) -> None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as output, (stdin or Path(os.devnull)).open("rb") as source:
-            self._popen = subprocess.Popen(  # noqa: S603  # the arguments are the stack's own
-                [*_wrapper(death_signal, unprivileged), *argv],
-                stdin=source,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=None if env is None else dict(env),
-                cwd=cwd,
-                start_new_session=True,
-            )
+    def __init__(self, process: Process) -> None:
+        self._process = process
         self._ended: Future[int] = Future()
         self._ended.set_running_or_notify_cancel()
         Thread(target=self._reap, name=f"wait-{self.pid}", daemon=True).start()
 
     def _reap(self) -> None:
-        self._ended.set_result(self._popen.wait())
+        self._ended.set_result(self._process.wait())
 
     @property
     def pid(self) -> int:
-        return self._popen.pid
+        return self._process.pid
 
     @property
     def running(self) -> bool:
@@ -72,7 +62,7 @@ class Child:
     def send(self, sig: signal.Signals) -> None:
         """Send a signal; nothing happens when it has ended already."""
         if self.running:
-            self._popen.send_signal(sig)
+            self._process.send_signal(sig)
 
     async def kill(self) -> None:
         """SIGKILL, and wait for the end."""
@@ -85,6 +75,36 @@ class Child:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wait(), patience)
         await self.kill()
+
+
+def start_child(
+    argv: Sequence[str],
+    *,
+    log: Path,
+    death_signal: signal.Signals,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    stdin: Path | None = None,
+    unprivileged: bool = False,
+) -> Child:
+    """A process started now, in a session of its own so that the terminal's Ctrl-C reaches only its parent.
+
+    On Linux the kernel sends it `death_signal` when the thread that started it ends, kill -9 included (prctl(2),
+    PR_SET_PDEATHSIG): start children from the main thread.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output, (stdin or Path(os.devnull)).open("rb") as source:
+        return Child(
+            subprocess.Popen(  # noqa: S603  # the arguments are the stack's own
+                [*wrapper(death_signal, unprivileged), *argv],
+                stdin=source,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=None if env is None else dict(env),
+                cwd=cwd,
+                start_new_session=True,
+            )
+        )
 
 
 class Server(ABC):
@@ -136,7 +156,8 @@ def nobody() -> tuple[int, int]:
     return entry.pw_uid, entry.pw_gid
 
 
-def _wrapper(death_signal: signal.Signals, unprivileged: bool) -> list[str]:
+def wrapper(death_signal: signal.Signals, unprivileged: bool = False) -> list[str]:
+    """What a command line is prefixed with, so that the kernel sends the signal when the parent dies."""
     setpriv = shutil.which("setpriv")
     if setpriv is None:  # not Linux: children are stopped in order, but outlive a kill -9 of their parent
         if unprivileged and SUPERUSER:

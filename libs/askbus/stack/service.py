@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from askbus.stack.options import ServiceSpec
-from askbus.stack.process import Child, StackError, tail
+from askbus.stack.options import ServiceSpec, Start
+from askbus.stack.process import Child, StackError, start_child, tail
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds before a dead process is started again; doubled each time, up to the longest."""
@@ -34,7 +34,9 @@ class State(StrEnum):
 class ServiceProcess:
     """A service's process and its successors. `port` is where its /readyz is."""
 
-    def __init__(self, spec: ServiceSpec, *, env: Mapping[str, str], port: int, log: Path, patience: float) -> None:
+    def __init__(
+        self, spec: ServiceSpec, *, env: Mapping[str, str], port: int, log: Path, patience: float, start: Start = start_child
+    ) -> None:
         self.spec = spec
         self.port = port
         self.log = log
@@ -44,6 +46,7 @@ class ServiceProcess:
         self._env = env
         self._next_env: Mapping[str, str] = spec.first_env
         self._patience = patience
+        self._start = start
         self._child: Child | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._at_once = False
@@ -132,7 +135,7 @@ class ServiceProcess:
         env = {**self._env, **self.spec.env, **self._next_env}
         self._next_env = {}
         self.state = State.STARTING
-        self._child = Child(self.spec.command, env=env, log=self.log, death_signal=signal.SIGKILL)
+        self._child = self._start(self.spec.command, env=env, log=self.log, death_signal=signal.SIGKILL)
 
     async def _watch(self) -> None:
         pause = FIRST_PAUSE

@@ -228,7 +228,7 @@ class Stack:
             port = free_port({service.port for service in self.services.values()})
         env = self._environment(spec, port)
         patience = self._seconds("drain") + 2
-        return ServiceProcess(spec, env=env, port=port, log=self.data.log(spec.name), patience=patience)
+        return ServiceProcess(spec, env=env, port=port, log=self.data.log(spec.name), patience=patience, start=self.options.start)
 
     def _base_environment(self) -> dict[str, str]:
         return {**os.environ, **self.options.env}
