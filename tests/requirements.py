@@ -88,6 +88,7 @@ REQUIREMENTS: dict[str, str] = {
     "S8": WHOLE,
     "S9": "the console's module reconnects with back-off, pauses on hidden pages and resumes; no shared worker yet",
     "S11": WHOLE,
+    "S12": WHOLE,
     "S13": WHOLE,
     # Identity and access
     "I1": "sessions and API tokens; no OAuth tokens and no foreign JWTs yet",

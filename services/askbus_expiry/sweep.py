@@ -10,14 +10,13 @@ from askbus.actions.verbs import expire_due as expire_actions
 from askbus.attachments.verbs import expire_due as expire_attachments
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
-from askbus.db.statements import Statement
+from askbus.feed.pruning import prune
 from askbus.questions.verbs import expire_due as expire_questions
 from askbus.runtime import crash
 from askbus.threads.verbs import expire_due as expire_threads
 
 log = structlog.get_logger()
 
-PRUNE = Statement("askbus.feed", "sql/prune.sql")
 BATCH = 100
 FEW = 10
 KEEP = 24 * 3600
@@ -67,6 +66,6 @@ class Sweep:
                 self.nudge(owner)
 
     async def prune(self) -> None:
-        """Deletes what every relay has passed and nobody can resume from any more."""
-        while row := await PRUNE.row(self.pool, keep=KEEP, batch=1000):
-            log.info("change_log.pruned", count=row["pruned_rows"])
+        """Forgets what every relay has passed and nobody can resume from any more."""
+        if count := await prune(self.pool, KEEP):
+            log.info("change_log.pruned", count=count)

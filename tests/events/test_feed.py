@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import pytest
 
+from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
 from askbus.feed.model import Change, Snapshot
 from askbus.feed.reader import changes_after
@@ -240,3 +241,58 @@ async def test_a_listening_connection_that_is_silently_dead_is_noticed(
         await until(lambda: count_is(2), within=5)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.requirement("S1")
+async def test_under_load_the_nudge_is_off_and_comes_back_when_it_is_calm(
+    database: TestDatabase, pool: Pool, company: Company
+) -> None:
+    """More than a hundred commits a second: writers notify no more, the tail polls and misses nothing; after that they do again."""
+    delivered: list[Change] = []
+
+    async def deliver(_snapshot: Snapshot, changes: Sequence[Change]) -> None:
+        delivered.extend(change for change in changes if change.entity == "question")
+
+    async def nudged(wanted: bool) -> bool:
+        return bool(await pool.fetchval("SELECT nudged FROM feed") is wanted)
+
+    heard: list[object] = []
+    listener = await asyncpg.connect(database.url)
+    await listener.add_listener("askbus", lambda *said: heard.append(said[-1]))
+    tail = Tail(database.role_url(Service.GATEWAY), pool, deliver, window=0.2)
+    running = asyncio.create_task(tail.run())
+    await tail.started.wait()
+    asked = []
+    while await nudged(True):
+        asked.append((await open_question(pool, company["mia"].principal, company.north)).id)
+    await listener.execute("SELECT 1")
+    before = len(heard)
+    asked += [(await open_question(pool, company["mia"].principal, company.north)).id for _ in range(20)]
+    await listener.execute("SELECT 1")
+    assert len(heard) == before
+
+    async def all_there() -> bool:
+        return [change.entity_id for change in delivered] == asked
+
+    await until(all_there, within=2)
+    await until(lambda: nudged(True), within=5)
+    now = asyncio.get_running_loop().time
+
+    async def trusted() -> bool:
+        return tail.cursor is not None and tail.switch.trusts(tail.cursor, now())
+
+    await until(trusted, within=5)
+    asked.append((await open_question(pool, company["mia"].principal, company.north)).id)
+    await until(all_there, within=0.5)
+    await listener.close()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.requirement("S1")
+async def test_whoever_writes_to_the_log_is_nudged_by_the_log_alone(pool: Pool) -> None:
+    """A trigger that notified by itself would go on under load; the switch is asked in one place."""
+    rows = await pool.fetch(
+        "SELECT proname FROM pg_proc WHERE pronamespace = 'askbus'::regnamespace AND prosrc LIKE '%pg_notify(%'"
+    )
+    assert [row["proname"] for row in rows] == ["nudge"]

@@ -62,6 +62,36 @@ async def test_a_migration_that_fails_leaves_nothing_behind(empty: str, monkeypa
     assert await migrate.migrate(empty, SECRET) == list(shipped)
 
 
+@pytest.mark.requirement("S4")
+async def test_a_log_from_before_it_had_parts_keeps_its_rows_and_goes_on_counting(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With their transactions and places, so that clients and relays go on where they were."""
+    shipped = migrate.shipped()
+    early = {name: sql for name, sql in shipped.items() if name < "0013"}
+    monkeypatch.setattr(migrate, "shipped", lambda: early)
+    await migrate.migrate(empty, SECRET)
+    insert = (
+        "INSERT INTO askbus.change_log (fact, entity, entity_id, status, workspace_id, at)"
+        " SELECT 'question.asked', 'question', uuidv7(), 'open', uuidv7(), now() - make_interval(hours => n)"
+        "   FROM generate_series(0, 40, 4) n"
+    )
+    rows = "SELECT seq, xid::text, at, entity_id FROM askbus.change_log ORDER BY seq"
+    admin = await asyncpg.connect(empty)
+    try:
+        await admin.execute(insert)
+        before = await admin.fetch(rows)
+        monkeypatch.setattr(migrate, "shipped", lambda: shipped)
+        await migrate.migrate(empty, SECRET)
+        assert await admin.fetch(rows) == before
+        assert await admin.fetchval("SELECT count(DISTINCT part) FROM askbus.change_log") == 8
+        await admin.execute(insert)
+        after = await admin.fetch(rows)
+        assert [row["seq"] for row in after] == list(range(1, 2 * len(before) + 1))
+    finally:
+        await admin.close()
+
+
 @pytest.mark.requirement("O2")
 async def test_a_service_becomes_ready_once_the_migrations_are_in(empty: str, nats_server: Server) -> None:
     """It starts before, says that it waits, and needs no restart."""
@@ -96,8 +126,9 @@ async def test_each_service_may_write_its_own_tables_and_no_others(database: Tes
     admin = await asyncpg.connect(database.url)
     try:
         tables = await admin.fetch(
-            "SELECT relname AS name, obj_description(oid, 'pg_class') AS comment FROM pg_class"
-            " WHERE relnamespace = 'askbus'::regnamespace AND relkind = 'r'"
+            "SELECT relname AS name, obj_description(coalesce(inhparent, oid), 'pg_class') AS comment"
+            "  FROM pg_class LEFT JOIN pg_inherits ON inhrelid = oid"
+            " WHERE relnamespace = 'askbus'::regnamespace AND relkind IN ('r', 'p')"
         )
         assert len(tables) >= 15
         wrong = []

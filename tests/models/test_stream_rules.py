@@ -40,6 +40,10 @@ def principal(*scopes: Scope, kind: PrincipalKind = PrincipalKind.TOKEN, **more:
         (change("thread", user=MAX), False, False),
         (change("thread"), False, False),
         (change("turn", user=MIA), True, True),
+        (change("record"), True, True),
+        (change("record", project=SOUTH), False, True),
+        (change("record", project=None), True, True),
+        (change("record", project=None, workspace=uuid4()), False, False),
         (change("turn", user=MAX), False, False),
         (change("turn", project=SOUTH, user=MIA), False, True),
         *((change(entity, user=MIA), False, False) for entity in sorted(MACHINE_ONLY)),
@@ -56,7 +60,7 @@ def test_a_change_reaches_just_those_whom_its_rule_names(moved: Change, member: 
 def test_a_token_follows_what_its_scopes_let_it_read() -> None:
     """As the reads of these entities ask for; a session follows everything, but for the chat where it may not chat."""
     assert followed(principal(), None) == frozenset()
-    assert followed(principal(Scope.DATA_READ), None) == frozenset()
+    assert followed(principal(Scope.DATA_READ), None) == {"record"}
     assert followed(principal(Scope.QUESTIONS_ASK), None) == {"question"}
     assert followed(principal(Scope.QUESTIONS_ANSWER), None) == {"question"}
     assert followed(principal(Scope.ACTIONS_PROPOSE, Scope.CHAT), None) == {"action", "thread", "turn"}

@@ -74,24 +74,53 @@ async def test_sessions_tokens_and_codes_end_with_their_time(database: TestDatab
     assert (await access.sign_in(pool, fresh)).user_id == mia.id
 
 
-async def log_of(pool: Pool, hours_ago: float) -> int:
-    """A change of that age; returns its transaction."""
+async def log_of(pool: Pool, hours_ago: float, part: int | None = None) -> int:
+    """A change of that age, in this part of the log or in that of now; returns its transaction."""
     return int(
         await pool.fetchval(
-            "INSERT INTO change_log (fact, entity, entity_id, status, workspace_id, at)"
-            " VALUES ('question.asked', 'question', uuidv7(), 'open', uuidv7(), now() - make_interval(secs => $1))"
+            "INSERT INTO change_log (part, fact, entity, entity_id, status, workspace_id, at)"
+            " VALUES (coalesce($2, extract(epoch FROM now())::bigint / 14400 % 8)::smallint,"
+            "         'question.asked', 'question', uuidv7(), 'open', uuidv7(), now() - make_interval(secs => $1))"
             " RETURNING xid::text::bigint",
             hours_ago * 3600,
+            part,
         )
     )
 
 
 @pytest.mark.requirement("S4")
+async def test_a_part_of_the_log_is_emptied_once_it_is_a_day_old_and_every_relay_has_passed_it(
+    database: TestDatabase, pool: Pool, company: Company
+) -> None:
+    """As a whole, and not while a writer is in it; the part that is written to stays, and so does one with a younger change."""
+    slot = await pool.fetchval("SELECT extract(epoch FROM now())::bigint / 14400")
+    oldest, next_to_it = (slot + 1) % 8, (slot + 2) % 8
+    gone = max([await log_of(pool, hours, oldest) for hours in (30, 29, 28)])
+    kept = [await log_of(pool, 23, next_to_it), await log_of(pool, 1)]
+    before = await pool.fetchval("SELECT count(*) FROM change_log")
+    async with open_pool(database.role_url(Service.EXPIRY), size=1, name="expiry") as expiry, pool.acquire() as writer:
+        sweep = Sweep(expiry, lambda _owner: None)
+        await sweep.prune()
+        assert await pool.fetchval("SELECT count(*) FROM change_log") == before
+        await pool.execute("UPDATE relays SET cursor = pg_current_snapshot()::text")
+        writing = writer.transaction()
+        await writing.start()
+        await writer.execute(f"LOCK TABLE change_log_{oldest} IN ROW EXCLUSIVE MODE")
+        await sweep.prune()
+        assert await pool.fetchval("SELECT count(*) FROM change_log") == before
+        await writing.rollback()
+        await sweep.prune()
+        assert await pool.fetchval(f"SELECT count(*) FROM change_log_{oldest}") == 0
+        assert await pool.fetchval("SELECT count(*) FROM change_log") == before - 3
+        assert await pool.fetchval("SELECT pruned::text::bigint FROM feed") == gone < min(kept)
+
+
+@pytest.mark.requirement("S4")
 async def test_the_log_is_kept_for_a_day_and_for_the_slowest_relay(database: TestDatabase, pool: Pool, company: Company) -> None:
     """What goes is remembered by its newest transaction, so that a client from before it is told to start anew."""
-    old, middle = await log_of(pool, 48), await log_of(pool, 25)
+    old, middle = await log_of(pool, 48), await log_of(pool, 33)
     behind = await pool.fetchval("SELECT pg_current_snapshot()::text")
-    beyond, young = await log_of(pool, 30), await log_of(pool, 23)
+    beyond, young = await log_of(pool, 40), await log_of(pool, 23)
     everything = await pool.fetchval("SELECT count(*) FROM change_log")
     async with open_pool(database.role_url(Service.EXPIRY), size=4, name="expiry") as expiry:
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "migrate": "askbus.cli.migrate:migrate",
     "provision": "askbus.cli.provision:provision",
     "records": "askbus.cli.records:records",
+    "feed": "askbus.cli.feed:feed",
     "config": "askbus.cli.config:config",
     "deploy": "askbus.cli.deploy:deploy",
 }

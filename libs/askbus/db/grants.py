@@ -61,6 +61,11 @@ async def grant(admin: Connection) -> None:
         "WHERE relnamespace = 'askbus'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1"
     ):
         await _grant_table(admin, table["name"], writers_of(table["name"], table["comment"]))
+    # Parts of a table are emptied by whoever may delete from it.
+    for part in await admin.fetch(
+        "SELECT relname AS name FROM pg_class WHERE relnamespace = 'askbus'::regnamespace AND relispartition AND relkind = 'r'"
+    ):
+        await admin.execute(f"GRANT DELETE, TRUNCATE ON askbus.{part['name']} TO {Service.EXPIRY.role}")
     for name in HASHED:
         await _hide_hash(admin, name)
 

@@ -15,7 +15,8 @@ _SNAPSHOT = re.compile(r"[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*
 class Change:
     """One row of the change log: which entity came to which state; never its content.
 
-    `user_id` is set when only that user may see it. `xid` is the writing transaction, `seq` the order inside the log.
+    `user_id` is set when only that user may see it. `xid` is the writing transaction, `seq` the order inside the log. A record of the
+    team's own is named by `collection` and `key`, its primary key as texts.
     """
 
     seq: int
@@ -29,6 +30,8 @@ class Change:
     user_id: UUID | None = None
     assignee_id: UUID | None = None
     parent_id: UUID | None = None
+    collection: str | None = None
+    key: Mapping[str, str] | None = None
     trace: str | None = None
 
     @classmethod

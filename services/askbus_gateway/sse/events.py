@@ -93,7 +93,7 @@ class Polled(BaseModel):
     id: str
     reset: str | None = None
     state: dict[str, JsonValue] | None = None
-    changes: list[dict[str, str | None]] = Field(default_factory=list)
+    changes: list[dict[str, JsonValue]] = Field(default_factory=list)
 
 
 def _told(found: Missed | None) -> Polled:

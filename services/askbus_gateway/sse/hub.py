@@ -128,6 +128,8 @@ class Hub:
         self._streams[stream.principal.workspace_id].add(stream)
         self.wheel.add(stream)
         async with stream.turn:
+            if stream.ended:
+                return
             if not last_event_id:
                 await self._send_state(stream, None)
                 return

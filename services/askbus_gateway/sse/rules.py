@@ -40,6 +40,13 @@ def mine(change: Change, viewer: Viewer) -> bool:
     return change.user_id == viewer.user_id and viewer.sees(change.project_id)
 
 
+def in_its_project(change: Change, viewer: Viewer) -> bool:
+    """Everyone who sees the project that the record belongs to; one that belongs to no single project is told to whoever sees any."""
+    if change.project_id is None:
+        return viewer.everywhere or bool(viewer.projects)
+    return viewer.sees(change.project_id)
+
+
 def person_or(*scopes: Scope) -> Callable[[Principal], bool]:
     """A session, or a token that holds one of the scopes: as the reads of that entity ask for."""
     return lambda by: by.kind is PrincipalKind.SESSION or not by.scopes.isdisjoint(scopes)
@@ -58,6 +65,7 @@ RULES: Mapping[str, Rule] = {
     "action": Rule(in_my_projects, person_or(Scope.ACTIONS_PROPOSE)),
     "thread": Rule(mine, lambda by: by.may(Scope.CHAT)),
     "turn": Rule(mine, lambda by: by.may(Scope.CHAT)),
+    "record": Rule(in_its_project, lambda by: by.may(Scope.DATA_READ)),
 }
 
 MACHINE_ONLY = frozenset({"membership", "session", "token", "tool_call", "tool_run"})

@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from pydantic import JsonValue
+
 from askbus.access.model import Principal
 from askbus.feed.model import Change, EventId, Snapshot
 from askbus_gateway.sse.rules import Viewer
@@ -37,8 +39,11 @@ BEAT = chunk(HEARTBEAT)
 LAST_CHUNK = b"0\r\n\r\n"
 
 
-def shown(change: Change) -> dict[str, str | None]:
-    """What a person's browser is told of a change: ids and state, never content."""
+def shown(change: Change) -> dict[str, JsonValue]:
+    """What a person's browser is told of a change: ids and state, never content. A record also has its collection and its key."""
+    record: dict[str, JsonValue] = {}
+    if change.collection is not None:
+        record = {"collection": change.collection, "key": dict(change.key or {})}
     return {
         "entity": change.entity,
         "id": str(change.entity_id),
@@ -46,6 +51,7 @@ def shown(change: Change) -> dict[str, str | None]:
         "status": change.status,
         "project": str(change.project_id) if change.project_id else None,
         "assignee": str(change.assignee_id) if change.assignee_id else None,
+        **record,
     }
 
 

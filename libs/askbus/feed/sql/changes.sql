@@ -5,7 +5,7 @@
 WITH s AS MATERIALIZED (SELECT coalesce(:upto::text::pg_snapshot, pg_current_snapshot()) AS upto),
 news AS MATERIALIZED (
     SELECT c.seq, c.xid, c.fact, c.entity, c.entity_id, c.status, c.workspace_id, c.project_id, c.user_id, c.assignee_id, c.parent_id,
-           c.trace
+           c.collection, c.key, c.trace
       FROM change_log c, s
      WHERE c.xid >= pg_snapshot_xmin(:after::text::pg_snapshot)
        AND NOT pg_visible_in_snapshot(c.xid, :after::text::pg_snapshot)
@@ -15,7 +15,7 @@ news AS MATERIALIZED (
        AND (:facts::text[] IS NULL OR c.fact = ANY (:facts::text[])))
 SELECT s.upto::text AS cursor,
        n.seq, n.xid::text::bigint AS xid, n.fact, n.entity, n.entity_id, n.status, n.workspace_id, n.project_id, n.user_id,
-       n.assignee_id, n.parent_id, n.trace
+       n.assignee_id, n.parent_id, n.collection, n.key, n.trace
   FROM s
   LEFT JOIN news n ON true
  ORDER BY n.seq

@@ -1,0 +1,108 @@
+"""Records of the team's own on the feed: tables that tell their changes themselves, and what actions did elsewhere."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from askbus.cli import main
+from askbus.db.pool import Pool
+from askbus.testing.composed import Composed
+from askbus.testing.events import EventClient, following
+from askbus.testing.people import Company
+from askbus.testing.servers import TestDatabase
+
+pytestmark = pytest.mark.requirement("S12")
+
+TABLES = """
+CREATE TABLE public.orders (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, region text, note text, papers json);
+CREATE TABLE public.stock (shelf text, place int, amount int, PRIMARY KEY (shelf, place));
+CREATE TABLE public.rates (code text PRIMARY KEY, rate numeric);
+CREATE TABLE public.notes (text text);
+"""
+
+
+def askbus(database: TestDatabase, *words: str) -> Result:
+    return CliRunner().invoke(main, ["feed", *words], env={"ASKBUS_DATABASE_URL": database.url})
+
+
+async def attached(database: TestDatabase, table: str, *more: str) -> str:
+    result = await asyncio.to_thread(askbus, database, "attach", table, *more)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+async def told(client: EventClient) -> list[tuple[Any, ...]]:
+    """The next batch, as far as it is of records."""
+    changes = await client.changes()
+    assert {change["entity"] for change in changes} == {"record"}
+    return [(change["collection"], change["key"], change["op"], change["status"]) for change in changes]
+
+
+@pytest.fixture
+async def tables(pool: Pool) -> None:
+    await pool.execute(TABLES)
+
+
+async def test_a_record_is_told_in_the_project_that_it_belongs_to(
+    gateway: Composed, company: Company, pool: Pool, database: TestDatabase, tables: None, tmp_path: Path
+) -> None:
+    """Whoever wrote it, also from outside of askbus: its collection and key and never its content; by a column, or as a whole."""
+    catalogue = tmp_path / "records.json"
+    listed = {
+        "projects": {str(company.north): "nord", str(company.south): "süd"},
+        "collections": {"orders": {"project": {"column": "region"}}, "stock": {"project": "süd"}},
+    }
+    catalogue.write_text(json.dumps(listed), "utf-8")
+    said = [await attached(database, table, "--catalogue", str(catalogue)) for table in ("orders", "stock", "rates")]
+    assert said[0] == "orders is on the feed. Its records are told in the project that their region names.\n"
+    async with following(gateway.http, company["max"]) as max_, following(gateway.http, company["owner"]) as owner:
+        await max_.next()
+        await owner.next()
+        await pool.execute(
+            "INSERT INTO public.orders (region, note) VALUES ('nord', 'SECRET'), ('süd', 'SECRET'), ('west', 'SECRET')"
+        )
+        assert await told(max_) == [("orders", {"id": "1"}, "upsert", "created")]
+        assert [key["id"] for _, key, _, _ in await told(owner)] == ["1", "2"]
+        await pool.execute("UPDATE public.orders SET note = note")
+        await pool.execute("UPDATE public.orders SET region = 'nord', papers = '{}' WHERE id = 2")
+        assert await told(max_) == [("orders", {"id": "2"}, "upsert", "created")]
+        moved = [("orders", {"id": "2"}, "remove", "deleted"), ("orders", {"id": "2"}, "upsert", "created")]
+        assert await told(owner) == moved
+        await pool.execute("INSERT INTO public.stock VALUES ('a', 1, 5)")
+        assert await told(owner) == [("stock", {"shelf": "a", "place": "1"}, "upsert", "created")]
+        await pool.execute("INSERT INTO public.rates VALUES ('usd', 1.1)")
+        assert await told(max_) == await told(owner) == [("rates", {"code": "usd"}, "upsert", "created")]
+        await pool.execute("DELETE FROM public.orders WHERE id = 1")
+        assert await told(max_) == await told(owner) == [("orders", {"id": "1"}, "remove", "deleted")]
+    assert b"SECRET" not in max_.raw + owner.raw
+    async with following(gateway.http, company["stranger"]) as stranger:
+        await stranger.next()
+        await pool.execute("UPDATE public.orders SET note = 'more'")
+        await pool.execute("UPDATE public.rates SET rate = 2")
+        assert await told(stranger) == [("rates", {"code": "usd"}, "upsert", "updated")]
+
+
+async def test_a_table_is_attached_again_listed_and_detached(database: TestDatabase, pool: Pool, tables: None) -> None:
+    """Each is said; what cannot be attached is refused with what to do."""
+    for _ in range(2):
+        await attached(database, "stock")
+    run = asyncio.to_thread
+    assert (await run(askbus, database, "list")).output == "stock\tto everybody who sees a project\n"
+    for table, words in (
+        ("notes", "has no primary key"),
+        ("nothing", "There is no table nothing"),
+        ("askbus.users", "askbus's own"),
+    ):
+        refused = await run(askbus, database, "attach", table)
+        assert refused.exit_code == 1
+        assert words in refused.output
+    assert (await run(askbus, database, "detach", "stock")).output == "stock is off the feed.\n"
+    assert (await run(askbus, database, "list")).output == ""
+    assert "not on the feed" in (await run(askbus, database, "detach", "stock")).output
+    before = await pool.fetchval("SELECT count(*) FROM change_log WHERE entity = 'record'")
+    await pool.execute("INSERT INTO public.stock VALUES ('a', 1, 5)")
+    assert await pool.fetchval("SELECT count(*) FROM change_log WHERE entity = 'record'") == before
