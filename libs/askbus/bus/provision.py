@@ -48,13 +48,13 @@ async def provision(nats_url: str, *, ack_wait: float = 5, replicas: int = 1, up
     nc = await connect(nats_url, "admin")
     try:
         jsm = nc.jsm(timeout=10)
-        drift: list[str] = []
+        found: list[str] = []
         for stream in STREAMS:
-            drift += await _make_stream(jsm, stream.config(replicas), update=update)
+            found += await _make_stream(jsm, stream.config(replicas), update=update)
         for service in ACTS_ON:
-            drift += await _make_consumer(jsm, consumer_config(service, ack_wait), update=update)
-        if drift:
-            raise Drift(drift)
+            found += await _make_consumer(jsm, consumer_config(service, ack_wait), update=update)
+        if found:
+            raise Drift(found)
     finally:
         await nc.close()
 
@@ -67,7 +67,7 @@ async def check(nc: Connection, service: Service, *, ack_wait: float = 5) -> Non
     said: str | None = None
     while True:
         try:
-            drift = await _drift(nc.jsm(timeout=2), service, ack_wait)
+            found = await drift(nc.jsm(timeout=2), service, ack_wait)
         except (NotFoundError, ServiceUnavailableError, APIError, nats.errors.Error) as error:
             reason = faults.kind(error)
             if said != reason:
@@ -75,22 +75,26 @@ async def check(nc: Connection, service: Service, *, ack_wait: float = 5) -> Non
                 log.warning("bus.not_provisioned", service=service.value, reason=reason)
             await asyncio.sleep(LOOK_AGAIN)
             continue
-        if drift:
-            raise Drift(drift)
+        if found:
+            raise Drift(found)
         return
 
 
-async def _drift(jsm: JetStreamManager, service: Service, ack_wait: float) -> list[str]:
-    drift: list[str] = []
+async def drift(jsm: JetStreamManager, service: Service, ack_wait: float) -> list[str]:
+    """In what the streams and the consumer that the service uses differ from what they should be, a line each.
+
+    The number of replicas is the operator's and not looked at. Raises NotFoundError where one is missing, nats.errors.Error.
+    """
+    lines: list[str] = []
     for stream in STREAMS:
         if service in stream.used_by:
             info = await jsm.stream_info(stream.name)
-            drift += differences(f"stream {stream.name}", stream.config(1), info.config, ignore=frozenset({REPLICAS}))
+            lines += differences(f"stream {stream.name}", stream.config(1), info.config, ignore=frozenset({REPLICAS}))
     if service in ACTS_ON:
         wanted = consumer_config(service, ack_wait)
         found = await jsm.consumer_info(FACTS, service.value)
-        drift += differences(f"consumer {FACTS}/{service.value}", wanted, found.config)
-    return drift
+        lines += differences(f"consumer {FACTS}/{service.value}", wanted, found.config)
+    return lines
 
 
 async def _make_stream(jsm: JetStreamManager, wanted: StreamConfig, *, update: bool) -> list[str]:

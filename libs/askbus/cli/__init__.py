@@ -21,6 +21,7 @@ COMMANDS = {
     "provision": "askbus.cli.provision:provision",
     "records": "askbus.cli.records:records",
     "feed": "askbus.cli.feed:feed",
+    "doctor": "askbus.cli.doctor:doctor",
     "config": "askbus.cli.config:config",
     "deploy": "askbus.cli.deploy:deploy",
 }

@@ -14,6 +14,8 @@ RETRY = frozenset({"40001", "40P01"})
 """Serialization failure and deadlock: the same again may well succeed (Postgres manual, appendix A)."""
 PASSING = frozenset({"08", "53", "57"})
 """Classes of connection trouble, exhausted resources, and an administrator's or a time limit's intervention."""
+TIME_LIMIT = "57014"
+"""Query canceled: here always because a statement took longer than it may."""
 STALE = frozenset({"42703", "42P01", "3F000", "42704"})
 """Undefined column, table, schema or object: DDL since the schema was read."""
 
@@ -44,7 +46,7 @@ def is_retryable(error: DBAPIError) -> bool:
 def is_passing(error: DBAPIError) -> bool:
     """Whether it says nothing about the statement: the server or the way to it was in trouble, or a lock did not come free."""
     state = sqlstate(error)
-    if state == "57014":
+    if state == TIME_LIMIT:
         return False
     return error.connection_invalidated or not state or state in RETRY or state[:2] in PASSING or state == "55P03"
 
@@ -62,7 +64,7 @@ def unavailable(error: DBAPIError) -> AskbusError:
 def read_failure(error: DBAPIError) -> AskbusError:
     """Why a read failed. Data errors name what the database said: they come from values that the caller sent."""
     state, server = sqlstate(error), cause(error)
-    if state == "57014":
+    if state == TIME_LIMIT:
         return TimedOut("The database did not answer in time. Narrow the filter, or ask for less at once.")
     if is_passing(error):
         return unavailable(error)

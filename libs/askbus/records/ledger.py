@@ -18,6 +18,7 @@ from askbus.errors import Unavailable
 from askbus.records.catalogue import statement
 from askbus.records.changes import Image, LedgerKind, Mismatch, Outcome, OutcomeState, Problem
 from askbus.records.failures import NotDone, sqlstate
+from askbus.records.schema import nearest
 
 _IMAGES = TypeAdapter(tuple[Image, ...])
 _MISMATCHES = TypeAdapter(tuple[Mismatch, ...])
@@ -60,6 +61,25 @@ async def prepare_ledger(url: str) -> None:
             raise
     finally:
         await connection.close()
+
+
+async def unknown_names(url: str, role: str, schemas: Sequence[str]) -> list[str]:
+    """What of these the database at `url` does not have, a sentence each with the nearest names.
+
+    Raises asyncpg.PostgresError or OSError, which say what is in the way.
+    """
+    connection = await asyncpg.connect(_libpq(url), timeout=10)
+    try:
+        roles = [row[0] for row in await connection.fetch("SELECT rolname FROM pg_catalog.pg_roles WHERE rolname !~ '^pg_'")]
+        there = [row[0] for row in await connection.fetch("SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_'")]
+    finally:
+        await connection.close()
+    unknown = [f"There is no role {role}. There are {', '.join(nearest(role, roles, 5))}."] if role not in roles else []
+    return unknown + [
+        f"There is no schema {schema}. There are {', '.join(nearest(schema, there, 5))}."
+        for schema in schemas
+        if schema not in there
+    ]
 
 
 def rights_needed(role: str, schemas: Sequence[str] = ("public",)) -> list[str]:

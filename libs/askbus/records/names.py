@@ -46,6 +46,8 @@ class ResolveResult(BaseModel):
     near: tuple[Candidate, ...] = ()
     truncated: bool = False
     """Whether there are more candidates than are listed."""
+    note: str = ""
+    """What could not be looked for, and why."""
 
 
 MOST_NAMES = 200
@@ -88,3 +90,5 @@ class ResolvedNames(BaseModel):
     collection: str
     matched: tuple[NamedRecord, ...]
     unsure: tuple[UnsureName, ...]
+    note: str = ""
+    """What could not be looked for, and why."""

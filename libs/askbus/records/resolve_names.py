@@ -9,8 +9,9 @@ from askbus.access.model import Principal, Scope
 from askbus.errors import InvalidInput
 from askbus.records.engine import Records
 from askbus.records.failures import read_failure
+from askbus.records.name_search import MOST_CANDIDATES, Row, Search
 from askbus.records.names import NamedRecord, Resolution, ResolvedNames, ResolveNamesRequest, ResolveResult, UnsureName
-from askbus.records.resolve import MOST_CANDIDATES, Search, settle
+from askbus.records.resolve import near_misses, not_searched, settle
 from askbus.records.schema import Schema
 from askbus.records.values import Unsuitable, check_text
 
@@ -35,12 +36,14 @@ async def resolve_names(records: Records, principal: Principal, request: Resolve
         collection = schema.collection(request.collection)
         searches = [Search(schema, collection, request.fields, text) for text in texts]
         async with records.reading(principal) as connection:
-            asked = [row[0] for row in (await connection.execute(searches[0].skeletons_of(texts))).all()]
+            asked = list((await connection.scalars(searches[0].skeletons_of(texts))).all())
             most = len(texts) * (MOST_CANDIDATES + 1)
-            rows = [tuple(row) for row in (await connection.execute(searches[0].all_of(asked, most))).all()]
-            found = _by_skeleton(rows, len(searches[0].skeletons))
+            same = searches[0].same(asked, most)
+            rows = [] if same is None else [tuple(row) for row in (await connection.execute(same)).all()]
+            found = _by_skeleton(rows, len(searches[0].names))
             results = []
             looked_for = 0
+            note = ""
             for search, wanted in zip(searches, asked, strict=True):
                 alike = found.get(wanted, [])
                 result = settle(
@@ -48,12 +51,13 @@ async def resolve_names(records: Records, principal: Principal, request: Resolve
                     search.ranked(alike[: MOST_CANDIDATES + 1]),
                     truncated=len(alike) > MOST_CANDIDATES or len(rows) == most,
                 )
-                if not alike and looked_for < MOST_LOOKED_FOR:
+                if not alike and looked_for < MOST_LOOKED_FOR and not note:
                     looked_for += 1
-                    others = [tuple(row) for row in (await connection.execute(search.alike())).all()]
-                    result = result.model_copy(update={"near": search.nearest(others)})
+                    near = await near_misses(connection, search, wanted, records.timeouts.read)
+                    note = not_searched(request.collection) if near is None else ""
+                    result = result.model_copy(update={"near": near or ()})
                 results.append(result)
-        return _together(request.collection, texts, results)
+        return _together(request.collection, texts, results, note)
 
     try:
         return await records.with_schema(run)
@@ -61,16 +65,16 @@ async def resolve_names(records: Records, principal: Principal, request: Resolve
         raise read_failure(error) from error
 
 
-def _by_skeleton(rows: Sequence[tuple[str | None, ...]], width: int) -> dict[str, list[tuple[str | None, ...]]]:
+def _by_skeleton(rows: Sequence[Row], width: int) -> dict[str, list[Row]]:
     """The rows without their skeletons, by each of those."""
-    found: defaultdict[str, list[tuple[str | None, ...]]] = defaultdict(list)
+    found: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         for skeleton in {name for name in row[-width:] if name is not None}:
             found[skeleton].append(row[:-width])
     return dict(found)
 
 
-def _together(collection: str, texts: Sequence[str], results: Sequence[ResolveResult]) -> ResolvedNames:
+def _together(collection: str, texts: Sequence[str], results: Sequence[ResolveResult], note: str) -> ResolvedNames:
     named = list(zip(texts, results, strict=True))
     return ResolvedNames(
         collection=collection,
@@ -85,4 +89,5 @@ def _together(collection: str, texts: Sequence[str], results: Sequence[ResolveRe
             for text, result in named
             if result.outcome is not Resolution.MATCH
         ),
+        note=note,
     )

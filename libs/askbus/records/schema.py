@@ -212,12 +212,14 @@ class Collection:
 
 @dataclass(frozen=True)
 class Abilities:
-    """What the server offers for finding names. `trigrams` is the schema that pg_trgm is in, if it is installed."""
+    """What the server offers for finding names. `trigrams` is the schema that pg_trgm is in, if it is installed and may be used;
+    `letters` says whether letters beyond ASCII are letters to it, which the database's LC_CTYPE decides."""
 
     version: int
     utf8: bool
     icu: bool
     trigrams: str | None
+    letters: bool
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """The sample business that the embedded stack answers questions about when it is given no database of records."""
 
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 import asyncpg
 
@@ -11,6 +12,12 @@ from askbus.stack.process import StackError
 
 DATABASE = "records"
 ROLE = "records"
+
+
+def address(database_url: str, secret: str) -> str:
+    """The DSN of the sample business on the server that `database_url` is on."""
+    server = urlsplit(database_url)._replace(path=f"/{DATABASE}").geturl()
+    return with_credentials(server, ROLE, records_password(secret))
 
 
 async def ensure(postgres: Postgres, secret: str) -> str:
