@@ -63,7 +63,7 @@ REQUIREMENTS: dict[str, str] = {
     "R19": WHOLE,
     "R21": WHOLE,
     "R22": "wait, dedupe key, read, list, withdraw, told on the bus; not over MCP yet",
-    "R23": "read, checked when a service starts and enforced in reads, proposals, apply and undo; there is no `askbus doctor` yet",
+    "R23": WHOLE,
     # Questions
     "Q1": WHOLE,
     "Q2": "waits of up to 600 s that cost no connection and survive restarts; ten thousand at once were not measured",
@@ -118,5 +118,6 @@ REQUIREMENTS: dict[str, str] = {
     "O8": "a thread goes with all that it owns, by itself where temporary or idle; no users, workspaces or retention by kind yet",
     "O9": "questions, actions, sessions, tokens, sign-in codes, threads, uploads and the log; what else expires does not exist yet",
     "O10": "kill -9 of each service between every two effects and at random, restarts of Postgres and NATS; no full disk, no clock skew",
+    "O11": "settings checked at start, `askbus config`, `askbus doctor`; there is no issuer and no audience to show yet",
 }
 """The id, and `WHOLE` or what of it is missing."""

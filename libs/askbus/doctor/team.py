@@ -127,7 +127,8 @@ def often_used(arguments: Sequence[str], often: int = OFTEN) -> dict[str, list[s
             plan = QueryPlan.model_validate_json(text)
         except ValidationError:
             continue  # what a model got wrong says nothing of what is needed
-        names = {one.field for one in (*plan.order_by, *plan.group_by)} | {name for part in plan.where for name in _fields(part)}
+        names = {one.field for one in plan.order_by} | {one.field for one in plan.group_by}
+        names |= {name for part in plan.where for name in _fields(part)}
         counts[plan.collection].update(names)
     return {name: [field for field, count in counted.most_common() if count >= often] for name, counted in counts.items()}
 
