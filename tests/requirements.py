@@ -87,6 +87,7 @@ REQUIREMENTS: dict[str, str] = {
     "S7": WHOLE,
     "S8": WHOLE,
     "S9": "the console's module reconnects with back-off, pauses on hidden pages and resumes; no shared worker yet",
+    "S10": WHOLE,
     "S11": WHOLE,
     "S12": WHOLE,
     "S13": WHOLE,

@@ -1,8 +1,16 @@
 """How the gateway is put together: the hub over the feed, the HTTP doors, the console, agents' authorisation."""
 
+from collections.abc import Callable
 from functools import partial
 
+import nats.errors
+import structlog
+from nats.aio.msg import Msg
+
+from askbus.bus import faults, subjects
 from askbus.bus.envelope import Service
+from askbus.feed.bridge import Bridge, BusTail, Source
+from askbus.feed.tail import Deliver, Tail
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
@@ -28,10 +36,33 @@ from askbus_gateway.sse.turns import TurnStreams
 from askbus_gateway.sse.waits import Waits
 from askbus_gateway.sse.wheel import Wheel
 
+log = structlog.get_logger()
+
 
 def make_app(settings: Settings) -> App:
     """The gateway, not yet running. Raises SettingsError where a tool of the deployment's own cannot be used."""
     return App(Service.GATEWAY, settings, partial(wire, tools=offered(settings.tools)))
+
+
+async def fed(ground: Ground) -> Callable[[Deliver], Source]:
+    """Where the gateway's hub has its changes from: Postgres, or the bus (ASKBUS_FEED)."""
+    url, pool, nc = ground.database_url, ground.pool, ground.nc
+    if ground.settings.feed == "listen":
+        return partial(Tail, url, pool)
+    tail = BusTail(pool, connected=lambda: nc.is_connected)
+
+    async def publish(page: bytes) -> None:
+        try:
+            await nc.publish(subjects.FEED, page)
+        except nats.errors.Error as error:  # too large, or NATS is away: whoever misses it reads the log
+            log.info("bridge.not_published", reason=faults.kind(error))
+
+    async def heard(message: Msg) -> None:
+        tail.heard(message.data)
+
+    await nc.subscribe(subjects.FEED, cb=heard)
+    ground.runs("bridge", Bridge(url, pool, publish).run)
+    return tail.delivering
 
 
 async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
@@ -40,7 +71,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     gate = Gate(ground.pool, ground.commands, settings.public_url)
     waits = Waits()
     wheel = Wheel(settings.heartbeat, settings.stream_age)
-    hub = Hub(ground.database_url, ground.pool, waits, wheel)
+    hub = Hub(await fed(ground), ground.pool, waits, wheel)
     ground.runs("feed", hub.tail.run)
     ground.runs("heartbeats", wheel.run)
     ground.ready_when("feed", hub.ready)

@@ -31,13 +31,24 @@ async def company(pool: Pool) -> Company:
     return await found_company(pool)
 
 
+BOTH_WAYS = pytest.mark.parametrize("feed", ["listen", "bus"], indirect=True)
+"""For scenes that hold whether gateways hear of changes from Postgres or from the bus."""
+
+
 @pytest.fixture
-async def gateways(database: TestDatabase, nats_server: Server) -> Gateways:
+def feed(request: pytest.FixtureRequest) -> str:
+    """Where gateways hear of changes (ASKBUS_FEED)."""
+    return str(getattr(request, "param", "listen"))
+
+
+@pytest.fixture
+async def gateways(database: TestDatabase, nats_server: Server, feed: str) -> Gateways:
     """Starts gateways, each with a hub, a LISTEN connection and a pool of its own."""
     await provision(nats_server.url, ack_wait=1)
 
     def run(number: int = 1, **settings: object) -> AbstractAsyncContextManager[Composed]:
-        return compose(database, nats_server.url, [(Service.GATEWAY, app.make_app)] * number, **settings)
+        given = {"feed": feed, **settings}
+        return compose(database, nats_server.url, [(Service.GATEWAY, app.make_app)] * number, **given)
 
     return run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-from tests.events.conftest import Gateways
+from tests.events.conftest import BOTH_WAYS, Gateways
 
 from askbus.db.pool import Pool
 from askbus.testing.composed import Composed
@@ -46,6 +46,8 @@ async def flood(pool: Pool, company: Company, rows: int) -> list[str]:
     return [str(row["entity_id"]) for row in found]
 
 
+@pytest.mark.requirement("S10")
+@BOTH_WAYS
 @pytest.mark.requirement("S7")
 @pytest.mark.parametrize("lost", ["askbus gateway listen", "askbus gateway%"])
 async def test_a_lost_connection_to_postgres_loses_no_event(lost: str, gateway: Composed, company: Company, pool: Pool) -> None:

@@ -135,7 +135,8 @@ def by_entity(changes: list[tuple[str, str]]) -> dict[str, list[str]]:
     return dict(found)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.requirement("S10")
+@pytest.mark.parametrize(("seed", "feed"), [(1, "listen"), (2, "bus"), (3, "listen")], indirect=["feed"])
 async def test_every_client_has_seen_just_what_happened(seed: int, gateways: Gateways, company: Company, pool: Pool) -> None:
     """Each change once, per entity in order, nothing foreign, and no reset."""
     owner, mia, stranger = (company[name].principal for name in ("owner", "mia", "stranger"))

@@ -5,7 +5,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.events.conftest import Gateways
+from tests.events.conftest import BOTH_WAYS, Gateways
 
 from askbus.access import verbs as access
 from askbus.db.pool import Pool
@@ -38,6 +38,8 @@ async def asked(pool: Pool, company: Company) -> str:
     return str((await open_question(pool, company["mia"].principal, company.north)).id)
 
 
+@pytest.mark.requirement("S10")
+@BOTH_WAYS
 async def test_what_was_missed_comes_in_order_and_once(gateway: Composed, company: Company, pool: Pool) -> None:
     """One event with all of it, and live changes behind it."""
     before = await position(gateway.http, company["max"])
@@ -54,6 +56,8 @@ async def test_what_was_missed_comes_in_order_and_once(gateway: Composed, compan
         assert await ids(client) == [last]
 
 
+@pytest.mark.requirement("S10")
+@BOTH_WAYS
 async def test_a_change_that_commits_late_is_not_lost(gateway: Composed, company: Company, pool: Pool) -> None:
     """Case S05: the lower number commits after the higher one was delivered, live and in a replay alike."""
     mia = company["mia"].principal
@@ -85,6 +89,8 @@ async def test_what_was_rolled_back_never_comes(gateway: Composed, company: Comp
         assert await ids(client) == [after]
 
 
+@pytest.mark.requirement("S10")
+@BOTH_WAYS
 async def test_a_position_holds_on_every_gateway_and_over_a_restart(gateways: Gateways, company: Company, pool: Pool) -> None:
     """Two gateways, each ahead of the other for a moment, and a third that starts when both are gone."""
     max_ = company["max"]

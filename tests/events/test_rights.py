@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import pytest
+from tests.events.conftest import BOTH_WAYS
 
 from askbus.access import verbs as access
 from askbus.access.model import Role
@@ -64,6 +65,8 @@ async def test_a_session_that_ends_takes_its_stream_with_it(
         assert (await browser.get("/v1/events")).status_code == 401
 
 
+@pytest.mark.requirement("S10")
+@BOTH_WAYS
 @pytest.mark.requirement("S8", "I1")
 async def test_a_revoked_token_closes_its_stream(gateway: Composed, company: Company, pool: Pool) -> None:
     """By its owner over HTTP; the owner's other token goes on."""
@@ -96,6 +99,8 @@ async def test_a_stream_ends_with_the_time_of_its_session_or_token(
         assert (await again.get("/v1/events")).status_code == 401
 
 
+@pytest.mark.requirement("S10")
+@BOTH_WAYS
 @pytest.mark.requirement("S2", "I3")
 async def test_a_removed_member_hears_nothing_more_and_a_new_one_everything(
     gateway: Composed, company: Company, pool: Pool

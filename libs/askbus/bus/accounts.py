@@ -65,8 +65,8 @@ DOORS: Mapping[Service, tuple[str, ...]] = {
 
 SIGNALS: Mapping[Service, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Service.GATEWAY: (
-        (f"$JS.API.DIRECT.GET.{TURNS}", subjects.TURN_BARRIER, subjects.AUTH_CALLOUT_REPLY),
-        (subjects.ALL_TURNS, subjects.AUTH_CALLOUT),
+        (f"$JS.API.DIRECT.GET.{TURNS}", subjects.TURN_BARRIER, subjects.AUTH_CALLOUT_REPLY, subjects.FEED),
+        (subjects.ALL_TURNS, subjects.AUTH_CALLOUT, subjects.FEED),
     ),
     Service.AGENT_LOOP: ((subjects.ALL_TURNS, subjects.ALL_STOPS), (subjects.ALL_STOPS,)),
     Service.TOOL_RUNNER: ((subjects.ALL_TURNS,), (subjects.ALL_STOPS,)),

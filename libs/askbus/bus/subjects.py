@@ -50,6 +50,10 @@ TURN_BARRIER = "sig.turn.barrier"
 """Sent by a reader to the stream TURNS, which refuses it, after having stored all that was sent before. No turn has this id."""
 
 
+FEED = "feed.changes"
+"""Sent by the bridge, where gateways are fed from the bus: what became visible in the change log since the message before."""
+
+
 def stop(turn_id: UUID) -> str:
     """Sent by the agent-loop that cancelled the turn, to the one that works on it."""
     return f"sig.stop.{turn_id}"

@@ -1,7 +1,7 @@
 """Every setting, from environment variables that start with ASKBUS_, checked when a process starts."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from babel import Locale as BabelLocale
 from babel import UnknownLocaleError
@@ -137,6 +137,10 @@ class Settings(BaseSettings):
     command_patience: float = Field(2, ge=0, description="How long a command waits for an owner that is not there (yet).")
     drain: float = Field(10, gt=0, description="How long a service told to stop may finish what it is doing.")
 
+    feed: Literal["listen", "bus"] = Field(
+        "listen",
+        description="How gateways hear of changes: `listen`, each from Postgres; or `bus`, one from Postgres and the others from it.",
+    )
     heartbeat: float = Field(15, gt=0, description="Seconds between comments on an idle SSE stream.")
     stream_age: float = Field(1800, gt=0, description="A stream is closed after about this long and comes back with its id.")
 

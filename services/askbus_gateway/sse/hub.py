@@ -10,8 +10,9 @@ import structlog
 
 from askbus.db.pool import Pool
 from askbus.errors import InvalidInput
+from askbus.feed.bridge import Source
 from askbus.feed.model import Change, Snapshot
-from askbus.feed.tail import Tail
+from askbus.feed.tail import Deliver
 from askbus_gateway.sse.catch_up import CatchUp, Reset, Rights
 from askbus_gateway.sse.rules import RULES
 from askbus_gateway.sse.stream import Batch, Stream, chunk, frame, shown
@@ -32,12 +33,12 @@ Listener = Callable[[Sequence[Change]], None]
 class Hub:
     """Every stream and wait of this process."""
 
-    def __init__(self, url: str, pool: Pool, waits: Waits, wheel: Wheel) -> None:
+    def __init__(self, follow: Callable[[Deliver], Source], pool: Pool, waits: Waits, wheel: Wheel) -> None:
         self.pool = pool
         self.wheel = wheel
         self.catch_up = CatchUp(pool)
         self.waits = waits
-        self.tail = Tail(url, pool, self.deliver)
+        self.tail = follow(self.deliver)
         self._streams: defaultdict[UUID, set[Stream]] = defaultdict(set)
         self._listeners: set[Listener] = set()
         self._draining = False
