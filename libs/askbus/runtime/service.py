@@ -118,9 +118,12 @@ async def _unless(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
         return task.result() if task.done() else None
     finally:
         stopped.cancel()
-        if not task.done():
+        # Again until it ends: asyncio.wait_for swallows a cancellation in the moment in which a connection is refused (Python < 3.12).
+        while not task.done():
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.wait({task}, timeout=RETRY)
+        if not task.cancelled():
+            task.exception()  # how it ended does not matter any more, and is not to be reported as forgotten
 
 
 def main(service: Service, make_app: Callable[[Settings], App]) -> None:

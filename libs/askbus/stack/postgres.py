@@ -36,8 +36,8 @@ SERVER_SETTINGS = {
     "log_min_error_statement": "panic",
 }
 
-TEST_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
-"""Nothing is lost when the server is killed, only when the machine is."""
+TEST_SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "128MB"}
+"""Nothing is lost when the server is killed, only when the machine is; and the log stays small."""
 
 
 class Postgres(Server):

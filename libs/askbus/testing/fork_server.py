@@ -127,9 +127,10 @@ def serve(address: str, warm: Sequence[str]) -> None:
                 connection, _ = listener.accept()
                 with connection.makefile() as stream:
                     request = json.loads(stream.readline())
+                server = os.getpid()
                 pid = os.fork()
                 if pid == 0:
-                    _become(request)
+                    _become(request, server)
                 children[pid] = connection
                 connection.sendall(f"{pid}\n".encode())
 
@@ -143,14 +144,14 @@ def _tell_ends(children: dict[int, socket.socket]) -> None:
             connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
 
-def _become(request: Mapping[str, Any]) -> None:
+def _become(request: Mapping[str, Any], server: int) -> None:
     """What the child does: forget the fork server, be what `python -m module` is, and never return."""
     code = 1
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
-        _die_with_parent()
+        _die_with(server)
         output = os.open(request["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -170,11 +171,13 @@ def _become(request: Mapping[str, Any]) -> None:
         os._exit(code)
 
 
-def _die_with_parent() -> None:
-    """prctl(2), PR_SET_PDEATHSIG: SIGKILL when the fork server ends."""
+def _die_with(server: int) -> None:
+    """prctl(2), PR_SET_PDEATHSIG: SIGKILL when the fork server ends, also where it has ended before we could ask for that."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(1, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl")
+    if os.getppid() != server:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _exit_code(end: SystemExit) -> int:
