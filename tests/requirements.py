@@ -75,6 +75,8 @@ REQUIREMENTS: dict[str, str] = {
     "Q9": "for what exists: memories, previews and settings come later",
     "Q10": WHOLE,
     "Q11": WHOLE,
+    "Q12": "reminders, escalations and putting off; outgoing webhooks do not exist yet",
+    "Q13": "REST and straight on the bus; not over MCP yet",
     "Q14": WHOLE,
     "Q15": WHOLE,
     # Streams
@@ -117,7 +119,8 @@ REQUIREMENTS: dict[str, str] = {
     "O5": "one trace over HTTP, bus and services, drawn by `askbus trace`; no metrics, no dashboards",
     "O7": "advisory lock, twice and from two processes, ready only when in; no upgrade tests, as nothing was released yet",
     "O8": "a thread goes with all that it owns, by itself where temporary or idle; no users, workspaces or retention by kind yet",
-    "O9": "questions, actions, sessions, tokens, sign-in codes, threads, uploads and the log; what else expires does not exist yet",
+    "O9": "questions with reminders and escalations, actions, sessions, tokens, sign-in codes, threads, uploads and the log; what else "
+    "expires does not exist yet",
     "O10": "kill -9 of each service between every two effects and at random, restarts of Postgres and NATS; no full disk, no clock skew",
     "O11": "settings checked at start, `askbus config`, `askbus doctor`; there is no issuer and no audience to show yet",
 }

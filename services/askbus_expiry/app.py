@@ -17,6 +17,8 @@ async def wire(ground: Ground) -> None:
     sweep = Sweep(ground.pool, ground.nudge_owner)
     every = ground.settings.expiry_every
     ground.every(every, "expire_questions", sweep.expire_questions)
+    ground.every(every, "remind", sweep.remind)
+    ground.every(every, "fold_tallies", sweep.fold_tallies)
     ground.every(every, "expire_actions", sweep.expire_actions)
     ground.every(every, "expire_credentials", sweep.expire_credentials)
     ground.every(every, "expire_threads", sweep.expire_threads)

@@ -11,6 +11,7 @@ from askbus.attachments.verbs import expire_due as expire_attachments
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
 from askbus.feed.pruning import prune
+from askbus.questions import attending
 from askbus.questions.verbs import expire_due as expire_questions
 from askbus.runtime import crash
 from askbus.threads.verbs import expire_due as expire_threads
@@ -19,6 +20,7 @@ log = structlog.get_logger()
 
 BATCH = 100
 FEW = 10
+FOLDED = 1000
 KEEP = 24 * 3600
 """Seconds for which the change log is kept behind the slowest relay, for clients that come back."""
 
@@ -36,6 +38,22 @@ class Sweep:
             crash.point("expiry.questions.after_commit")
             log.info("questions.expired", count=len(expired))
             self.nudge(Service.QUESTION_BROKER)
+
+    async def remind(self) -> None:
+        """Tells the reminders and escalations of questions that are due, and people what they put off until now."""
+        while reminded := await attending.remind_due(self.pool, batch=BATCH):
+            crash.point("expiry.remind.after_commit")
+            log.info("questions.reminded", count=len(reminded))
+        while escalated := await attending.escalate_due(self.pool, batch=BATCH):
+            crash.point("expiry.escalate.after_commit")
+            log.info("questions.escalated", count=len(escalated))
+        while back := await attending.unsnooze_due(self.pool, batch=BATCH):
+            log.info("questions.unsnoozed", count=len(back))
+
+    async def fold_tallies(self) -> None:
+        """Keeps the sums short from which the inbox is counted."""
+        while await attending.fold_tallies(self.pool, batch=FOLDED) == FOLDED:
+            log.info("question_tallies.folded", count=FOLDED)
 
     async def expire_actions(self) -> None:
         """The same for actions that nobody decided."""

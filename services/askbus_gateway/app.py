@@ -25,6 +25,8 @@ from askbus_gateway.http.actions import Actions
 from askbus_gateway.http.api import make_api
 from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.gate import Gate
+from askbus_gateway.http.inbox import Inbox
+from askbus_gateway.http.question_sets import QuestionSets
 from askbus_gateway.http.questions import Questions
 from askbus_gateway.http.threads import Threads
 from askbus_gateway.http.tools import Tools
@@ -79,6 +81,8 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     turns = TurnStreams(ground.pool, ground.nc, hub, heartbeat=settings.heartbeat, age=settings.stream_age)
     routes = [
         *Access(gate).routes(),
+        *QuestionSets(gate, waits).routes(),
+        *Inbox(gate).routes(),
         *Questions(gate, waits).routes(),
         *Actions(gate, waits).routes(),
         *Threads(gate).routes(),

@@ -14,8 +14,9 @@ from askbus.bus.app import TokenId
 from askbus.db.pool import Pool
 from askbus.errors import NotFound
 from askbus.questions import reads, verbs
-from askbus.questions.agents import AskRequest, Heard, HeardRequest, ListRequest, OneRequest, UntoldRequest
+from askbus.questions.agents import AskRequest, AskSetRequest, Heard, HeardRequest, ListRequest, OneRequest, UntoldRequest
 from askbus.questions.model import AskQuestion, CancelQuestion, Question, QuestionDetail, QuestionPage, Untold
+from askbus.questions.sets import AskedSet, AskQuestions
 from askbus_question_broker.handlers import Handlers
 
 M = TypeVar("M", bound=BaseModel)
@@ -48,6 +49,7 @@ class Doors:
         """Every verb of the doors, and what answers it."""
         return {
             "ask": self.on_ask,
+            "ask_many": self.on_ask_many,
             "get": self.on_get,
             "list": self.on_list,
             "cancel": self.on_cancel,
@@ -61,6 +63,13 @@ class Doors:
         question = await self.handlers.on_ask_question(command)
         self.committed()
         return question
+
+    async def on_ask_many(self, request: AskSetRequest, token: TokenId) -> AskedSet:
+        by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
+        command = AskQuestions(command_id=request.set_id, by=by, set_id=request.set_id, said=request.said)
+        asked = await self.handlers.on_ask_questions(command)
+        self.committed()
+        return asked
 
     async def on_get(self, request: OneRequest, token: TokenId) -> QuestionDetail:
         by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)

@@ -2,14 +2,17 @@
 
 from askbus.bus.fact import Fact
 from askbus.db.pool import Pool
-from askbus.questions import verbs
+from askbus.questions import attending, verbs
+from askbus.questions.attention import Marked, MarkSeen, SnoozeQuestion
 from askbus.questions.model import AnswerQuestion, AskBack, AskQuestion, CancelQuestion, DeclineQuestion, Question
+from askbus.questions.sets import AskedSet, AskQuestions
 from askbus.runtime import crash
 from askbus.runtime.telemetry import traceparent
+from askbus_question_broker.sets import ask_set
 
 
 class Handlers:
-    """Every change to questions, each one statement on `pool`."""
+    """Every change to questions, each one statement on `pool`, or one transaction."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
@@ -19,6 +22,12 @@ class Handlers:
         question = await verbs.ask(self.pool, command, trace=traceparent())
         crash.point("broker.ask.after_commit")
         return question
+
+    async def on_ask_questions(self, command: AskQuestions) -> AskedSet:
+        crash.point("broker.ask_set.before_commit")
+        asked = await ask_set(self.pool, command, trace=traceparent())
+        crash.point("broker.ask_set.after_commit")
+        return asked
 
     async def on_answer_question(self, command: AnswerQuestion) -> Question:
         crash.point("broker.answer.before_commit")
@@ -43,6 +52,12 @@ class Handlers:
         question = await verbs.cancel(self.pool, command, trace=traceparent())
         crash.point("broker.cancel.after_commit")
         return question
+
+    async def on_mark_seen(self, command: MarkSeen) -> Marked:
+        return await attending.mark_seen(self.pool, command, trace=traceparent())
+
+    async def on_snooze_question(self, command: SnoozeQuestion) -> Marked:
+        return await attending.snooze(self.pool, command, trace=traceparent())
 
     async def on_turn_cancelled(self, fact: Fact) -> None:
         """What a cancelled turn still asked is settled; the turn's row says whether it was stopped or superseded."""

@@ -41,7 +41,16 @@ VERBS: Mapping[Service, tuple[str, ...]] = {
         "PreviewUndoTurn",
         "ProposeAgain",
     ),
-    Service.QUESTION_BROKER: ("AskQuestion", "AnswerQuestion", "DeclineQuestion", "AskBack", "CancelQuestion"),
+    Service.QUESTION_BROKER: (
+        "AskQuestion",
+        "AskQuestions",
+        "AnswerQuestion",
+        "DeclineQuestion",
+        "AskBack",
+        "CancelQuestion",
+        "MarkSeen",
+        "SnoozeQuestion",
+    ),
 }
 """Every command, by its owner. The gateway may send them all: it is where people and their tokens come in."""
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from askbus.questions.model import Ask, QuestionFilter
+from askbus.questions.sets import AskSet
 
 MOST_UNTOLD = 100
 """How many questions one answer of `untold` holds; the next holds the rest, once these are heard."""
@@ -23,6 +24,13 @@ class AskRequest(_Request):
 
     question_id: UUID
     ask: Ask
+
+
+class AskSetRequest(_Request):
+    """`ask_many`: all of them, or none. `set_id` is the agent's choice: the same one sent again finds the same questions."""
+
+    set_id: UUID
+    said: AskSet
 
 
 class OneRequest(_Request):

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from askbus.access.model import Principal
 from askbus.bus.envelope import Command, Service
 from askbus.questions.answer import AnswerSchema, storable
+from askbus.questions.attention import AnsweringRole, Escalation, Reminder
 
 DEFAULT_LIFE = timedelta(hours=24)
 LONGEST_LIFE = timedelta(days=30)
@@ -101,6 +102,15 @@ class Ask(Form):
     assignee_id: UUID | None = None
     dedupe_key: Short | None = None
     supersedes: UUID | None = None
+    remind: Annotated[Reminder | None, Field(description="When nobody has answered for so long.")] = None
+    escalate: Annotated[Escalation | None, Field(description="When nobody has answered for so long.")] = None
+
+    @model_validator(mode="after")
+    def _in_time(self) -> Self:
+        for name, later in (("remind", self.remind), ("escalate", self.escalate)):
+            if later is not None and later.after >= self.expires_in:
+                raise ValueError(f"{name} comes after {later.after} s, and the question expires after {self.expires_in} s")
+        return self
 
 
 class Question(BaseModel):
@@ -135,6 +145,13 @@ class Question(BaseModel):
     reason: str | None
     superseded_by: UUID | None
     note_count: int
+    remind_at: datetime | None
+    remind_role: AnsweringRole | None
+    remind_user: UUID | None
+    escalate_at: datetime | None
+    escalate_role: AnsweringRole | None
+    escalate_user: UUID | None
+    escalated: bool
 
     @property
     def settled(self) -> bool:
@@ -153,11 +170,15 @@ class Note(BaseModel):
 
 
 class NamedQuestion(Question):
-    """A question with who asked (`asked_with` names the agent's token) and who settled it."""
+    """A question with who asked (`asked_with` names the agent's token) and who settled it; and what it is to the principal that reads
+    it: whether they may answer it, whether their person has seen it, and until when they put it off."""
 
     asked_by: str
     asked_with: str | None
     settled_by_name: str | None
+    may_answer: bool
+    seen: bool
+    snoozed_until: datetime | None
 
 
 class QuestionDetail(NamedQuestion):
@@ -203,29 +224,46 @@ class CancelQuestion(Command[Question], owner=Service.QUESTION_BROKER):
 
 
 class QuestionFilter(BaseModel):
-    """Which questions to list. `mine`: those this principal asked; `for_me`: assigned to me, or to nobody, in my projects."""
+    """Which questions to list. `mine`: those this principal asked; `for_me`: those it may answer (assigned to it, to nobody, or escalated
+    to it), where they are open without what its person put off; `unseen`: open ones that its person has not seen.
+
+    `asker_id` is a token's or a person's own id, `assignee_id` a person's.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     state: QuestionState | None = None
     project_id: UUID | None = None
+    priority: Priority | None = None
+    assignee_id: UUID | None = None
+    asker_id: UUID | None = None
     mine: bool = False
     for_me: bool = False
+    unseen: bool = False
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     before: UUID | None = None
 
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.mine and self.asker_id is not None:
+            raise ValueError("give mine or asker_id, not both")
+        if self.unseen and self.state is not QuestionState.OPEN:
+            raise ValueError("only open questions are unseen: give state=open too")
+        return self
+
 
 class QuestionCounts(BaseModel):
-    """The inbox in two numbers (Q11)."""
+    """The inbox in numbers (Q11): all that are open; those for this principal to answer; those of them that its person has not seen."""
 
     model_config = ConfigDict(frozen=True)
 
     open: int
     for_me: int
+    unseen: int
 
 
 class QuestionPage(BaseModel):
-    """A page, newest first; `next` is the `before` of the following page."""
+    """A page, newest first (open ones: the most urgent first, then the newest); `next` is the `before` of the following page."""
 
     questions: tuple[NamedQuestion, ...]
     next: UUID | None

@@ -11,6 +11,7 @@ from askbus.questions.model import (
     QuestionDetail,
     QuestionFilter,
     QuestionPage,
+    QuestionState,
     Told,
     Untold,
     asker_of,
@@ -18,6 +19,8 @@ from askbus.questions.model import (
 
 GET = Statement("askbus.questions", "sql/get.sql")
 LIST = Statement("askbus.questions", "sql/list.sql")
+OPEN = Statement("askbus.questions", "sql/open.sql")
+FOR_ME = Statement("askbus.questions", "sql/for_me.sql")
 COUNTS = Statement("askbus.questions", "sql/counts.sql")
 UNTOLD = Statement("askbus.questions", "sql/untold.sql")
 ASKER_TOKEN = Statement("askbus.questions", "sql/asker_token.sql")
@@ -41,32 +44,35 @@ def _access(by: Principal) -> dict[str, object]:
 async def get(db: Executor, by: Principal, question_id: UUID) -> QuestionDetail:
     """One question with names and notes. Raises NotFound, also where it is not this principal's to see."""
     _see(by)
-    row = await GET.row(db, id=question_id, **_access(by))
+    row = await GET.row(db, id=question_id, token_id=by.token_id, **_access(by))
     if row is None:
         raise NotFound("There is no such question.")
     return QuestionDetail.model_validate(row)
 
 
 async def list_page(db: Executor, by: Principal, wanted: QuestionFilter) -> QuestionPage:
-    """A page of questions, newest first."""
+    """A page of questions, newest first; of open ones the most urgent first."""
     _see(by)
-    rows = await LIST.rows(
-        db,
-        project_id=wanted.project_id,
-        state=wanted.state,
-        asker=asker_of(by) if wanted.mine else None,
-        for_me=wanted.for_me,
-        before=wanted.before,
-        limit=wanted.limit,
-        token_id=by.token_id,
+    said = {
+        "project_id": wanted.project_id,
+        "priority": wanted.priority,
+        "assignee": wanted.assignee_id,
+        "asker": asker_of(by) if wanted.mine else wanted.asker_id,
+        "before": wanted.before,
+        "limit": wanted.limit,
+        "token_id": by.token_id,
         **_access(by),
-    )
+    }
+    if wanted.state is not QuestionState.OPEN:
+        rows = await LIST.rows(db, state=wanted.state, for_me=wanted.for_me, **said)
+    else:
+        rows = await (FOR_ME if wanted.for_me else OPEN).rows(db, unseen=wanted.unseen, **said)
     questions = tuple(NamedQuestion.model_validate(row) for row in rows)
     return QuestionPage(questions=questions, next=questions[-1].id if len(questions) == wanted.limit else None)
 
 
 async def counts(db: Executor, by: Principal) -> QuestionCounts:
-    """How many questions are open, and how many of them are for this principal to answer."""
+    """How many questions are open, how many of them are for this principal to answer, and how many of those are unseen."""
     _see(by)
     return QuestionCounts.model_validate(dict(await COUNTS.one(db, token_id=by.token_id, **_access(by))))
 

@@ -16,6 +16,7 @@ from askbus.questions.answer import check_answer
 from askbus.questions.model import (
     MOST_NOTES,
     AnswerQuestion,
+    Ask,
     AskBack,
     AskQuestion,
     CancelQuestion,
@@ -44,33 +45,51 @@ async def ask(db: Executor, command: AskQuestion, *, trace: str | None, now: dat
     Raises PermissionDenied, NotFound where the project is not the asker's to write in, InvalidInput for an assignee who could not
     answer or a question id that is another's, Conflict where the question to supersede is not open any more.
     """
-    command.by.require(Scope.CHAT if command.turn_id else Scope.QUESTIONS_ASK)
-    said = command.ask
-    values = said.model_dump(exclude={"answer_schema", "options"}) | {
-        "options": list(said.options),
-        "answer_schema": said.answer_schema.model_dump() if said.answer_schema else None,
-    }
     for _look in range(2):
         try:
-            row = await ASK.row(
-                db,
-                id=command.question_id,
-                turn_id=command.turn_id,
-                call_id=command.call_id,
-                command_id=command.command_id,
-                trace=trace,
-                now=now,
-                **values,
-                **_acting(command.by),
-            )
+            question = await ask_once(db, command, trace=trace, now=now)
         except asyncpg.UniqueViolationError:
             continue  # the same ask was stored in this moment: the second look finds it
-        except asyncpg.ForeignKeyViolationError:
-            raise NotFound("The conversation, or the project, that this belongs to is gone.") from None
-        if row is not None:
-            return _own(command, row)
+        if question is not None:
+            return question
         # Nothing yet: either it is refused, or the same ask has superseded the same question in this moment.
-    raise await _refused(db, command)
+    raise await refused(db, command)
+
+
+async def ask_once(db: Executor, command: AskQuestion, *, trace: str | None, now: datetime | None = None) -> Question | None:
+    """One look of `ask`, for callers that look again by themselves, and say then why nothing was `refused`.
+
+    Raises UniqueViolationError where the same ask was stored in this moment, and else what `ask` raises.
+    """
+    command.by.require(Scope.CHAT if command.turn_id else Scope.QUESTIONS_ASK)
+    try:
+        row = await ASK.row(
+            db,
+            id=command.question_id,
+            turn_id=command.turn_id,
+            call_id=command.call_id,
+            command_id=command.command_id,
+            trace=trace,
+            now=now,
+            **_values(command.ask),
+            **_acting(command.by),
+        )
+    except asyncpg.ForeignKeyViolationError:
+        raise NotFound("The conversation, or the project, that this belongs to is gone.") from None
+    return None if row is None else _own(command, row)
+
+
+def _values(said: Ask) -> dict[str, object]:
+    return said.model_dump(exclude={"answer_schema", "options", "remind", "escalate"}) | {
+        "options": list(said.options),
+        "answer_schema": said.answer_schema.model_dump() if said.answer_schema else None,
+        "remind_after": said.remind and said.remind.after,
+        "remind_role": said.remind and said.remind.role,
+        "remind_user": said.remind and said.remind.user_id,
+        "escalate_after": said.escalate and said.escalate.after,
+        "escalate_role": said.escalate and said.escalate.role,
+        "escalate_user": said.escalate and said.escalate.user_id,
+    }
 
 
 def _own(command: AskQuestion, row: Row) -> Question:
@@ -79,27 +98,33 @@ def _own(command: AskQuestion, row: Row) -> Question:
     return _as_it_reads(row)
 
 
-async def _refused(db: Executor, command: AskQuestion) -> AskbusError:
-    """Why `ask` stored nothing."""
+async def refused(db: Executor, command: AskQuestion) -> AskbusError:
+    """Why nothing was stored."""
     by, ask = command.by, command.ask
+    named = {
+        "assignee_id": ask.assignee_id,
+        "remind.user_id": ask.remind and ask.remind.user_id,
+        "escalate.user_id": ask.escalate and ask.escalate.user_id,
+    }
     may = await MAY_ASK.one(
         db,
         user_id=by.user_id,
         workspace_id=by.workspace_id,
-        projects=_projects(by),
+        projects=projects_of(by),
         project_id=ask.project_id,
-        assignee_id=ask.assignee_id,
+        named=[user_id for user_id in named.values() if user_id is not None],
     )
     if not may["allowed"]:
         return NotFound("There is no such project, or you may not ask there.")
-    if not may["assignable"]:
-        return InvalidInput("The assignee must be somebody who may answer in this project.", {"field": "assignee_id"})
+    for field, user_id in named.items():
+        if user_id in may["unable"]:
+            return InvalidInput(f"{field} must be somebody who may answer in this project.", {"field": field})
     if ask.supersedes is not None:
         row = await CURRENT.row(db, id=ask.supersedes)
         if row is None or row["asker_id"] != asker_of(by):
             return NotFound("There is no question of yours with the id in `supersedes`.")
         if row["state"] != QuestionState.OPEN:
-            return Conflict("The question to supersede is settled; read its outcome.", _state(Question.model_validate(row)))
+            return Conflict("The question to supersede is settled; read its outcome.", shown(Question.model_validate(row)))
     return Unavailable("Your rights in this project changed while you asked. Ask again.")
 
 
@@ -110,7 +135,7 @@ async def answer(db: Executor, command: AnswerQuestion, *, trace: str | None, no
     """
     command.by.require(Scope.QUESTIONS_ANSWER)
     by = command.by
-    row = await SEEN.row(db, id=command.question_id, user_id=by.user_id, workspace_id=by.workspace_id, projects=_projects(by))
+    row = await SEEN.row(db, id=command.question_id, user_id=by.user_id, workspace_id=by.workspace_id, projects=projects_of(by))
     if row is None:
         raise NotFound("There is no such question.")
     if row["state"] == QuestionState.OPEN:
@@ -186,7 +211,7 @@ async def acknowledge(db: Executor, question_id: UUID, token_id: UUID, heard: in
     await ACKNOWLEDGE.run(db, id=question_id, token_id=token_id, heard=heard)
 
 
-def _projects(by: Principal) -> list[UUID] | None:
+def projects_of(by: Principal) -> list[UUID] | None:
     return None if by.projects is None else list(by.projects)
 
 
@@ -194,7 +219,7 @@ def _acting(by: Principal) -> dict[str, object]:
     return {
         "user_id": by.user_id,
         "workspace_id": by.workspace_id,
-        "projects": _projects(by),
+        "projects": projects_of(by),
         "asker": asker_of(by),
         "token_id": by.token_id,
         "via": by.kind.value,
@@ -202,9 +227,10 @@ def _acting(by: Principal) -> dict[str, object]:
     }
 
 
-def _state(question: Question) -> dict[str, JsonValue]:
-    shown = question.model_dump(mode="json", include={"id", "state", "answer", "reason", "settled_by", "settled_at"})
-    return {"question": shown}
+def shown(question: Question) -> dict[str, JsonValue]:
+    """What a refusal's details say of the question that stands."""
+    said = question.model_dump(mode="json", include={"id", "state", "answer", "reason", "settled_by", "settled_at"})
+    return {"question": said}
 
 
 def _as_it_reads(row: Row) -> Question:
@@ -229,7 +255,7 @@ def _settled(row: Row | None, *, wanted: str) -> Question:
             "Only who asked may cancel a question." if wanted == "asked" else "This question is not yours to answer."
         )
     if question.settled:
-        raise Conflict(f"This question is {question.state.value} already.", _state(question))
+        raise Conflict(f"This question is {question.state.value} already.", shown(question))
     if question.note_count >= MOST_NOTES:
-        raise Conflict(f"This question was asked back {MOST_NOTES} times: answer or decline it.", _state(question))
+        raise Conflict(f"This question was asked back {MOST_NOTES} times: answer or decline it.", shown(question))
     raise InvalidInput("This command id was used for something else. Send a new one.")

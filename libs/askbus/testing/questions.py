@@ -10,6 +10,7 @@ from askbus.access.model import Principal
 from askbus.db.ids import new_id
 from askbus.db.statements import Executor
 from askbus.questions import verbs
+from askbus.questions.attention import MarkSeen, SnoozeQuestion
 from askbus.questions.model import (
     AnswerQuestion,
     Ask,
@@ -48,6 +49,14 @@ def ask_back_command(by: Principal, question_id: UUID, text: str = "Which releas
 
 def cancel_command(by: Principal, question_id: UUID) -> CancelQuestion:
     return CancelQuestion(command_id=uuid4(), by=by, question_id=question_id)
+
+
+def seen_command(by: Principal, *question_ids: UUID) -> MarkSeen:
+    return MarkSeen(command_id=uuid4(), by=by, question_ids=question_ids)
+
+
+def snooze_command(by: Principal, question_id: UUID, until: datetime | None) -> SnoozeQuestion:
+    return SnoozeQuestion(command_id=uuid4(), by=by, question_id=question_id, until=until)
 
 
 async def open_question(

@@ -70,6 +70,23 @@ class Asked(QuestionDetail):
         return cls(status=question.state.value if question.settled else "pending", **dict(question))
 
 
+async def settled(gate: Gate, waits: Waits, by: Principal, question_id: UUID, seconds: float) -> QuestionDetail:
+    """The question once it is settled, or as it stands after `seconds`. Waiting holds a future and nothing else."""
+
+    async def read() -> QuestionDetail:
+        question = await reads.get(gate.pool, by, question_id)
+        await gate.require_live(by)
+        return question
+
+    return await waits.until(
+        question_id,
+        read,
+        done=lambda question: question.settled,
+        seconds=seconds,
+        ends=lambda question: question.expires_at,
+    )
+
+
 class Questions:
     """The routes of questions."""
 
@@ -114,23 +131,9 @@ class Questions:
         return present(Asked.of(await self._settled(request, by, path_id(request), seconds)))
 
     async def _settled(self, request: Request, by: Principal, question_id: UUID, seconds: float) -> QuestionDetail:
-        """The question once it is settled, or as it stands after `seconds`. Waiting holds a future and nothing else."""
         if seconds == 0:
             return await reads.get(self.gate.pool, by, question_id)
-
-        async def read() -> QuestionDetail:
-            question = await reads.get(self.gate.pool, by, question_id)
-            await self.gate.require_live(by)
-            return question
-
-        wait = self.waits.until(
-            question_id,
-            read,
-            done=lambda question: question.settled,
-            seconds=seconds,
-            ends=lambda question: question.expires_at,
-        )
-        return await while_connected(request, wait)
+        return await while_connected(request, settled(self.gate, self.waits, by, question_id, seconds))
 
     async def answer(self, request: Request) -> Response:
         by = await self.gate.principal(request)

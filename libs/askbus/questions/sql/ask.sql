@@ -1,5 +1,5 @@
 -- Stores a question, or finds the one that this id, this call or this asker's dedupe key already stands for.
--- No row: the asker may not ask there, the assignee cannot answer there, or what it supersedes is not open (any more).
+-- No row: the asker may not ask there, somebody who is named (assignee, reminder, escalation) cannot answer there, or what it supersedes is not open (any more).
 WITH allowed AS (
     SELECT a.workspace_id, a.project_id
       FROM project_access a
@@ -18,15 +18,19 @@ replaceable AS (
 asked AS (
     INSERT INTO questions (id, workspace_id, project_id, user_id, token_id, asker_id, turn_id, call_id, dedupe_key, title, text, options,
                            multiple, free_text, answer_schema, link, reference, priority, assignee_id, asked_at, expires_at,
-                           asked_command, trace)
+                           asked_command, trace, remind_at, remind_role, remind_user, escalate_at, escalate_role, escalate_user)
     SELECT :id, workspace_id, project_id, :user_id, :token_id, :asker, :turn_id, :call_id, :dedupe_key, :title, :text, :options,
            :multiple, :free_text, :answer_schema, :link, :reference, :priority, :assignee_id, coalesce(:now, now()),
-           coalesce(:now, now()) + make_interval(secs => :expires_in), :command_id, :trace
+           coalesce(:now, now()) + make_interval(secs => :expires_in), :command_id, :trace,
+           coalesce(:now, now()) + make_interval(secs => :remind_after), :remind_role, :remind_user,
+           coalesce(:now, now()) + make_interval(secs => :escalate_after), :escalate_role, :escalate_user
       FROM allowed
      WHERE NOT EXISTS (SELECT FROM existing)
        AND (:supersedes::uuid IS NULL OR EXISTS (SELECT FROM replaceable))
-       AND (:assignee_id::uuid IS NULL OR EXISTS (
-               SELECT FROM project_access b WHERE b.user_id = :assignee_id AND b.project_id = :project_id AND b.may_write))
+       AND NOT EXISTS (
+               SELECT FROM unnest(ARRAY[:assignee_id, :remind_user, :escalate_user]::uuid[]) AS named
+                WHERE named IS NOT NULL AND NOT EXISTS (
+                          SELECT FROM project_access b WHERE b.user_id = named AND b.project_id = :project_id AND b.may_write))
     ON CONFLICT (asker_id, project_id, dedupe_key) WHERE dedupe_key IS NOT NULL
         DO UPDATE SET dedupe_key = EXCLUDED.dedupe_key
     RETURNING *),

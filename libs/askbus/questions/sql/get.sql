@@ -1,5 +1,7 @@
 -- One question as this principal may see it: its viewers, and the asker. No row: it does not exist, or not for them.
 SELECT q.*, asker.name AS asked_by, token.name AS asked_with, settler.name AS settled_by_name,
+       v.may_answer AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id) AS may_answer,
+       coalesce(k.seen, false) AS seen, k.snoozed_until,
        coalesce((SELECT jsonb_agg(jsonb_build_object('id', n.id, 'user_id', n.user_id, 'text', n.text, 'at', n.at) ORDER BY n.at, n.id)
                    FROM question_notes n WHERE n.question_id = q.id), '[]') AS notes
   FROM questions_now q
@@ -7,5 +9,6 @@ SELECT q.*, asker.name AS asked_by, token.name AS asked_with, settler.name AS se
   JOIN users asker ON asker.id = q.user_id
   LEFT JOIN tokens token ON token.id = q.token_id
   LEFT JOIN users settler ON settler.id = q.settled_by
+  LEFT JOIN question_marks_now k ON k.question_id = q.id AND k.user_id = :user_id
  WHERE q.id = :id AND q.workspace_id = :workspace_id
    AND (:projects::uuid[] IS NULL OR q.project_id = ANY (:projects::uuid[]))

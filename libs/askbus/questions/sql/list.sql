@@ -1,18 +1,66 @@
--- A page of questions that this principal may see, newest first, with the names of who asks and who settled.
--- `:asker` keeps those that it asked itself, `:for_me` those that it may answer, `:before` what comes after that question.
-SELECT q.*, asker.name AS asked_by, token.name AS asked_with, settler.name AS settled_by_name
-  FROM questions_now q
+-- A page of questions in any state, or in one, that this principal may see, newest first, with the names of who asks and who settled.
+-- `:asker` keeps those that it asked, `:assignee` and `:priority` those of theirs, `:for_me` those that this principal may answer, `:before`
+-- what comes after that question. The asker's and each project's are read in the order of an index, no further than a page; of
+-- what a row must have beside its place, which is one CASE, the planner expects a half, so it goes by that order.
+WITH mine AS MATERIALIZED (
+    SELECT a.project_id
+      FROM project_access a
+     WHERE a.user_id = :user_id AND a.workspace_id = :workspace_id
+       AND (:projects::uuid[] IS NULL OR a.project_id = ANY (:projects::uuid[]))
+       AND (:project_id::uuid IS NULL OR a.project_id = :project_id)),
+start AS MATERIALIZED (
+    SELECT coalesce(b.asked_at, 'infinity') AS asked_at, coalesce(b.id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id
+      FROM (VALUES (true)) one
+      LEFT JOIN questions b ON b.id = :before AND b.workspace_id = :workspace_id
+     WHERE :before::uuid IS NULL OR b.id IS NOT NULL),
+in_projects AS (
+    SELECT q.*
+      FROM mine m
+     CROSS JOIN LATERAL (
+           SELECT q.id, q.asked_at
+             FROM questions q
+            WHERE q.project_id = m.project_id
+              AND (q.asked_at, q.id) < ((SELECT asked_at FROM start), (SELECT id FROM start))
+              AND CASE WHEN (q.turn_id IS NULL OR q.user_id = :user_id)
+                        AND (:state::question_state IS NULL OR (SELECT n.state FROM questions_now n WHERE n.id = q.id) = :state)
+                        AND (:priority::priority IS NULL OR q.priority = :priority)
+                        AND (:assignee::uuid IS NULL OR q.assignee_id = :assignee)
+                        AND NOT (:for_me AND :token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id)
+                        AND (NOT :for_me OR (SELECT v.may_answer FROM question_viewers v
+                                              WHERE v.question_id = q.id AND v.user_id = :user_id))
+                       THEN true ELSE false END
+            ORDER BY q.asked_at DESC, q.id DESC LIMIT :limit) q
+     WHERE :asker::uuid IS NULL),
+asked AS (
+    SELECT q.*
+      FROM mine m
+     CROSS JOIN LATERAL (
+           SELECT q.id, q.asked_at
+             FROM questions q
+            WHERE q.asker_id = :asker AND q.project_id = m.project_id
+              AND (q.asked_at, q.id) < ((SELECT asked_at FROM start), (SELECT id FROM start))
+              AND CASE WHEN (q.turn_id IS NULL OR q.user_id = :user_id)
+                        AND (:state::question_state IS NULL OR (SELECT n.state FROM questions_now n WHERE n.id = q.id) = :state)
+                        AND (:priority::priority IS NULL OR q.priority = :priority)
+                        AND (:assignee::uuid IS NULL OR q.assignee_id = :assignee)
+                        AND NOT (:for_me AND :token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id)
+                        AND (NOT :for_me OR (SELECT v.may_answer FROM question_viewers v
+                                              WHERE v.question_id = q.id AND v.user_id = :user_id))
+                       THEN true ELSE false END
+            ORDER BY q.asked_at DESC, q.id DESC LIMIT :limit) q
+     WHERE :asker::uuid IS NOT NULL),
+page AS MATERIALIZED (
+    SELECT f.id
+      FROM (SELECT * FROM in_projects UNION ALL SELECT * FROM asked) f
+     ORDER BY f.asked_at DESC, f.id DESC LIMIT :limit)
+SELECT q.*, asker.name AS asked_by, token.name AS asked_with, settler.name AS settled_by_name,
+       v.may_answer AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id) AS may_answer,
+       coalesce(k.seen, false) AS seen, k.snoozed_until
+  FROM page
+  JOIN questions_now q ON q.id = page.id
   JOIN question_viewers v ON v.question_id = q.id AND v.user_id = :user_id
   JOIN users asker ON asker.id = q.user_id
   LEFT JOIN tokens token ON token.id = q.token_id
   LEFT JOIN users settler ON settler.id = q.settled_by
- WHERE q.workspace_id = :workspace_id
-   AND (:projects::uuid[] IS NULL OR q.project_id = ANY (:projects::uuid[]))
-   AND (:project_id::uuid IS NULL OR q.project_id = :project_id)
-   AND (:state::question_state IS NULL OR q.state = :state)
-   AND (:asker::uuid IS NULL OR q.asker_id = :asker)
-   AND (NOT :for_me OR (v.may_answer AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id)))
-   AND (:before::uuid IS NULL
-        OR (q.asked_at, q.id) < (SELECT b.asked_at, b.id FROM questions b WHERE b.id = :before AND b.workspace_id = :workspace_id))
+  LEFT JOIN question_marks_now k ON k.question_id = q.id AND k.user_id = :user_id
  ORDER BY q.asked_at DESC, q.id DESC
- LIMIT :limit

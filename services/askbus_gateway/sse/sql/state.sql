@@ -5,10 +5,11 @@ WITH mine AS MATERIALIZED (
        AND (:projects::uuid[] IS NULL OR a.project_id = ANY (:projects::uuid[]))),
 open_questions AS MATERIALIZED (
     SELECT q.id, q.project_id, q.assignee_id,
-           v.may_answer AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id) AS may_answer
+           v.may_answer AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id) AND k.snoozed_until IS NULL AS may_answer
       FROM questions q
       JOIN mine USING (project_id)
       JOIN question_viewers v ON v.question_id = q.id AND v.user_id = :user_id
+      LEFT JOIN question_marks_now k ON k.question_id = q.id AND k.user_id = :user_id
      WHERE q.state = 'open' AND q.expires_at > now()),
 entities AS (
     SELECT 'question' AS entity, id, 'open' AS status, project_id, assignee_id FROM open_questions

@@ -1,0 +1,82 @@
+"""/v1/questions/batch: several questions asked as one, and waited for as one."""
+
+import asyncio
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from askbus.access.model import Principal
+from askbus.questions import reads
+from askbus.questions.sets import MOST_IN_SET, AskQuestions, AskSet
+from askbus_gateway.http.gate import Gate, body, command_id, guarded, present, query, while_connected
+from askbus_gateway.http.questions import Asked, NoBody, Seconds, settled
+from askbus_gateway.sse.waits import Waits
+
+
+class AskSetBody(AskSet):
+    """What to ask, and how many seconds this request may wait until all of it is settled."""
+
+    wait_seconds: Seconds = 0
+
+
+def _listed(value: object) -> object:
+    return value.split(",") if isinstance(value, str) else value
+
+
+class SetQuery(BaseModel):
+    """`ids` are comma-separated."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ids: Annotated[tuple[UUID, ...], Field(min_length=1, max_length=MOST_IN_SET), BeforeValidator(_listed)]
+    wait: Seconds = 0
+
+
+class AskedTogether(BaseModel):
+    """The questions in the order in which they were said. `status` is `pending` until each of them has an outcome, then `settled`."""
+
+    status: Literal["pending", "settled"]
+    questions: tuple[Asked, ...]
+
+
+class QuestionSets:
+    """The routes of sets of questions."""
+
+    def __init__(self, gate: Gate, waits: Waits) -> None:
+        self.gate = gate
+        self.waits = waits
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/v1/questions/batch", guarded(self.ask), methods=["POST"]),
+            Route("/v1/questions/batch", guarded(self.get), methods=["GET"]),
+        ]
+
+    async def ask(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        said = await body(request, AskSetBody)
+        key = command_id(request)
+        asks = AskSet(questions=said.questions)
+        asked = await self.gate.commands.ask(AskQuestions(command_id=key, by=by, set_id=key, said=asks))
+        together = await self._together(request, by, tuple(one.id for one in asked.questions), said.wait_seconds)
+        return present(together, 201 if any(one.asked for one in asked.questions) else 200)
+
+    async def get(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        wanted = query(request, SetQuery)
+        await body(request, NoBody)
+        return present(await self._together(request, by, wanted.ids, wanted.wait))
+
+    async def _together(self, request: Request, by: Principal, ids: tuple[UUID, ...], seconds: float) -> AskedTogether:
+        """All of them once all are settled, or as they stand after `seconds`."""
+        if seconds == 0:
+            found = [await reads.get(self.gate.pool, by, question_id) for question_id in ids]
+        else:
+            waits = (settled(self.gate, self.waits, by, question_id, seconds) for question_id in ids)
+            found = await while_connected(request, asyncio.gather(*waits))
+        questions = tuple(Asked.of(question) for question in found)
+        return AskedTogether(status="settled" if all(one.settled for one in questions) else "pending", questions=questions)
