@@ -61,6 +61,7 @@ REQUIREMENTS: dict[str, str] = {
     "R17": WHOLE,
     "R18": WHOLE,
     "R19": WHOLE,
+    "R20": "whole for records; there are no remote tools yet, which it never covers (X3); the console does not offer it yet",
     "R21": WHOLE,
     "R22": "wait, dedupe key, read, list, withdraw, told on the bus; not over MCP yet",
     "R23": WHOLE,

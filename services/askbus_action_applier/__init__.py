@@ -4,6 +4,8 @@ Its crash points, in the order in which one action meets them (those of `records
 
     applier.propose.before_commit     the operations are validated, nothing is stored
     applier.propose.after_commit      pending; the proposer has no answer yet
+    applier.weigh.before_commit       a standing approval was made for its conversation or token; it is pending still
+    applier.weigh.after_commit        confirmed by one, or left to people; the wake-up is not acknowledged
     applier.confirm.before_commit
     applier.confirm.after_commit      confirmed; nobody was woken yet
     applier.decide.after_commit       confirmed in part, or rejected; edited values were validated before, with no effect
@@ -25,5 +27,7 @@ Its crash points, in the order in which one action meets them (those of `records
     records.undo.…
     applier.undo.before_copy
     applier.undo.after_copy           undone, or the undo refused; others of the turn are still to be done
+    applier.make_approval.before_commit
+    applier.make_approval.after_commit  the standing approval is in force; its maker has no answer yet
     applier.sweep.after_claim         a row that had rested too long is taken up, and nothing was done yet
 """

@@ -11,6 +11,7 @@ from askbus.actions.model import (
     WithdrawAction,
 )
 from askbus.actions.turn_undo import PreviewUndoTurn, UndoTurn
+from askbus.approvals.model import MakeApproval, RevokeApproval
 from askbus.bus.app import agent_door
 from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
@@ -21,6 +22,7 @@ from askbus.runtime.settings import Settings
 from askbus_action_applier.apply import Applier
 from askbus_action_applier.doors import Doors
 from askbus_action_applier.handlers import Handlers
+from askbus_action_applier.standing import Standing
 from askbus_action_applier.sweep import Sweep
 from askbus_action_applier.target import Target
 from askbus_action_applier.told import Teller
@@ -51,6 +53,10 @@ async def wire(ground: Ground) -> None:
     ground.answers(PreviewUndoTurn, handlers.on_preview_undo_turn)
     ground.answers(ProposeAgain, handlers.on_propose_again)
 
+    standing = Standing(ground.pool, target, settings.confirm_role, settings.standing_approval_days)
+    ground.answers(MakeApproval, standing.on_make_approval)
+    ground.answers(RevokeApproval, standing.on_revoke_approval)
+
     doors = Doors(ground.pool, handlers, ground.nudge)
     for verb, door in doors.table().items():
         agent_door(ground.broker, Service.ACTION_APPLIER, "action", verb)(door)
@@ -61,7 +67,9 @@ async def wire(ground: Ground) -> None:
 
     async def on_dead(fact: Fact) -> None:
         """A wake-up is given up: what it was for ends now, or it would rest for ever."""
-        if fact.fact == "action.confirmed":
+        if fact.fact == "action.proposed":
+            await standing.end(fact.entity_id)
+        elif fact.fact == "action.confirmed":
             await applier.end(fact.entity_id)
         elif fact.fact == "action.undo_requested" and fact.parent_id is not None:
             await undoer.end(fact.parent_id)
@@ -69,6 +77,7 @@ async def wire(ground: Ground) -> None:
 
     ground.acts_on(
         {
+            "action.proposed": standing.on_action_proposed,
             "action.confirmed": applier.on_action_confirmed,
             "action.undo_requested": undoer.on_action_undo_requested,
             **dict.fromkeys([f"action.{state}" for state in CONCLUDED], teller.on_action_concluded),
@@ -76,5 +85,5 @@ async def wire(ground: Ground) -> None:
         on_dead,
     )
     ground.relays()
-    sweep = Sweep(ground.pool, applier, undoer, rested=settings.stuck_after, committed=ground.nudge)
+    sweep = Sweep(ground.pool, standing, applier, undoer, rested=settings.stuck_after, committed=ground.nudge)
     ground.every(settings.sweep_every, "wake_resting_actions", sweep.wake)

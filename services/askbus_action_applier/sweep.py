@@ -6,11 +6,13 @@ from uuid import UUID
 import structlog
 
 from askbus.actions import verbs
+from askbus.approvals import verbs as approvals
 from askbus.bus import faults
 from askbus.db.pool import Pool
 from askbus.errors import Unavailable
 from askbus.runtime import crash
 from askbus_action_applier.apply import Applier
+from askbus_action_applier.standing import Standing
 from askbus_action_applier.undo import Undoer
 
 log = structlog.get_logger()
@@ -19,15 +21,20 @@ log = structlog.get_logger()
 class Sweep:
     """One instance's sweeps. `rested` is in seconds; `committed` tells the relay that rows were moved."""
 
-    def __init__(self, pool: Pool, applier: Applier, undoer: Undoer, *, rested: float, committed: Callable[[], None]) -> None:
+    def __init__(
+        self, pool: Pool, standing: Standing, applier: Applier, undoer: Undoer, *, rested: float, committed: Callable[[], None]
+    ) -> None:
         self.pool = pool
+        self.standing = standing
         self.applier = applier
         self.undoer = undoer
         self.rested = rested
         self.committed = committed
 
     async def wake(self) -> None:
-        """Applies confirmed actions and carries out requested undos that nobody has for a while."""
+        """Weighs proposals, applies confirmed actions and carries out requested undos that nobody has for a while."""
+        if self.standing.longest_days:
+            await self._each(await approvals.unweighed(self.pool, rested=self.rested), self.standing.weigh)
         await self._each(await verbs.wake_confirmed(self.pool, rested=self.rested), self.applier.apply)
         await self._each(await verbs.wake_undos(self.pool, rested=self.rested), self.undoer.undo)
 

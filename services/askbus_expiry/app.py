@@ -20,6 +20,7 @@ async def wire(ground: Ground) -> None:
     ground.every(every, "remind", sweep.remind)
     ground.every(every, "fold_tallies", sweep.fold_tallies)
     ground.every(every, "expire_actions", sweep.expire_actions)
+    ground.every(every, "expire_approvals", sweep.expire_approvals)
     ground.every(every, "expire_credentials", sweep.expire_credentials)
     ground.every(every, "expire_threads", sweep.expire_threads)
     ground.every(60, "expire_attachments", sweep.expire_attachments)

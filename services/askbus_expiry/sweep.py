@@ -7,6 +7,7 @@ import structlog
 
 from askbus.access.verbs import drop_login_codes, expire_sessions, expire_tokens
 from askbus.actions.verbs import expire_due as expire_actions
+from askbus.approvals.verbs import expire_due as expire_approvals
 from askbus.attachments.verbs import expire_due as expire_attachments
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
@@ -61,6 +62,11 @@ class Sweep:
             crash.point("expiry.actions.after_commit")
             log.info("actions.expired", count=len(expired))
             self.nudge(Service.ACTION_APPLIER)
+
+    async def expire_approvals(self) -> None:
+        """The same for standing approvals; no service acts on that."""
+        while expired := await expire_approvals(self.pool, batch=BATCH):
+            log.info("standing_approvals.expired", count=len(expired))
 
     async def expire_credentials(self) -> None:
         """The same for sessions and API tokens; sign-in codes that nobody can use any more are deleted."""

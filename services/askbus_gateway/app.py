@@ -23,6 +23,7 @@ from askbus_gateway.console import Console
 from askbus_gateway.http.access import Access
 from askbus_gateway.http.actions import Actions
 from askbus_gateway.http.api import make_api
+from askbus_gateway.http.approvals import Approvals
 from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.inbox import Inbox
@@ -85,6 +86,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Inbox(gate).routes(),
         *Questions(gate, waits).routes(),
         *Actions(gate, waits).routes(),
+        *Approvals(gate, settings.standing_approval_days).routes(),
         *Threads(gate).routes(),
         *Attachments(gate, settings).routes(),
         *Turns(gate, turns).routes(),

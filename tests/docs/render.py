@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from askbus.actions.model import MOVES as ACTION_MOVES
+from askbus.approvals.model import MOVES as APPROVAL_MOVES
 from askbus.questions.model import MOVES as QUESTION_MOVES
 from askbus.runtime.settings import Settings
 from askbus.tools.catalogue import CATALOGUE, GENERATE_IMAGE
@@ -40,7 +41,13 @@ def table(title: str, moves: Mapping[tuple[StrEnum, StrEnum], StrEnum]) -> str:
 
 def states() -> str:
     """docs/states.md."""
-    nouns = {"Question": QUESTION_MOVES, "Turn": TURN_MOVES, "Run of a tool call": RUN_MOVES, "Action": ACTION_MOVES}
+    nouns = {
+        "Question": QUESTION_MOVES,
+        "Turn": TURN_MOVES,
+        "Run of a tool call": RUN_MOVES,
+        "Action": ACTION_MOVES,
+        "Standing approval": APPROVAL_MOVES,
+    }
     return STATES + "".join(table(title, moves) for title, moves in nouns.items())  # type: ignore[arg-type]
 
 

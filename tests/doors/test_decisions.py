@@ -1,5 +1,6 @@
 """Decisions about single operations: some confirmed, some rejected with a reason, some with other values than were proposed."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid4
@@ -241,3 +242,23 @@ async def test_confirming_may_be_limited_to_a_role(
         assert (await decide(admin, first, yes("a"))).status_code == 200
         assert (await at_rest(mia, first["id"]))["state"] == "applied"
         assert (await confirmed(owner, second))["state"] == "applied"
+
+
+@pytest.mark.requirement("R14")
+async def test_of_twenty_confirms_and_a_rejection_one_wins(actions: Composed, company: Company, pool: Pool) -> None:
+    """At the same moment over HTTP: one decision stands, the others are told which, and it is audited once and applied at most once."""
+    async with actions.client(company["mia"]) as mia, actions.client(company["max"]) as max_:
+        action = await proposed(mia, company)
+        confirms = [
+            client.post(f"/v1/actions/{action['id']}/confirm", json={"digest": action["digest"]}) for client in (mia, max_) * 10
+        ]
+        answers = await asyncio.gather(*confirms[:10], max_.post(f"/v1/actions/{action['id']}/reject", json={}), *confirms[10:])
+        won = [answer for answer in answers if answer.status_code == 200]
+        assert len(won) == 1
+        lost = [answer for answer in answers if answer.status_code == 409]
+        assert len(lost) == 20
+        assert {answer.json()["details"]["action"]["id"] for answer in lost} == {action["id"]}
+        done = await at_rest(mia, action["id"])
+        assert done["state"] == ("rejected" if answers.index(won[0]) == 10 else "applied")
+    decided = "SELECT count(*) FROM audit_log WHERE entity_id = $1 AND event IN ('action.confirmed', 'action.rejected')"
+    assert await pool.fetchval(decided, action["id"]) == 1

@@ -260,3 +260,31 @@ async def a_turn_fails(world: World) -> None:
     async with world.browser(world.company["mia"]) as mia:
         turn = await turn_once(mia, await start_turn(world, mia, "stubborn"), "failed")
         assert (turn["error"]["code"], turn["model_calls"]) == ("repeated_failure", 3)
+
+
+async def a_standing_approval_confirms(world: World) -> None:
+    """For an agent's token, two uses: two changes are confirmed by it and applied, once each; a third waits and is rejected, and after a
+    revocation so is a fourth."""
+    one, two = next(RECORDS), next(RECORDS)
+    allow = {"collection": "customers", "kinds": ["update"], "fields": [{"field": "note"}]}
+    body = {"project_id": str(world.company.north), "token_id": str(world.agent.id), "allow": allow, "expires_in": 600}
+    async with world.robot() as robot, world.browser(world.company["admin"]) as admin:
+
+        async def propose(record: int, note: str) -> Any:
+            operation = {"id": "a", "kind": "update", "collection": "customers", "record": record, "values": {"note": note}}
+            return await robot.post("/v1/actions", {"project_id": str(world.company.north), "operations": [operation]})
+
+        approval = await admin.post("/v1/standing-approvals", {**body, "most_uses": 2})
+        note = f"s{uuid4().hex[:8]}"
+        covered = [await propose(record, note) for record in (one, two)]
+        for action in covered:
+            done = await action_once(admin, action["id"], "applied")
+            assert done["approval_id"] == approval["id"]
+        assert await world.record("SELECT count(*) FROM customers WHERE note = $1", note) == 2
+        assert (await admin.get(f"/v1/standing-approvals/{approval['id']}"))["state"] == "used_up"
+        third = await propose(one, f"{note}x")
+        another = await admin.post("/v1/standing-approvals", {**body, "most_uses": 9})
+        await admin.post(f"/v1/standing-approvals/{another['id']}/revoke")
+        fourth = await propose(two, f"{note}x")
+        for action in (third, fourth):
+            assert (await admin.post(f"/v1/actions/{action['id']}/reject"))["approval_id"] is None

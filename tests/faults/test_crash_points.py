@@ -24,12 +24,13 @@ STOPPING: Scenes = (scenes.a_turn_is_stopped,)
 DECIDING: Scenes = (scenes.small_decisions,)
 PROPOSING: Scenes = (scenes.an_agent_proposes,)
 PAINTING: Scenes = (scenes.a_picture_is_made,)
+STANDING: Scenes = (scenes.a_standing_approval_confirms,)
 CLOSING: Scenes = (scenes.a_temporary_chat_is_closed,)
 
 ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (TURN, {"agent-loop": "agent.create_thread.before_commit", "tool-runner": "runner.start.before_commit",
             "action-applier": "applier.propose.before_commit", "question-broker": "broker.ask.before_commit"}),
-    (TURN, {"agent-loop": "agent.create_thread.after_commit", "tool-runner": "runner.start.after_commit",
+    (TURN + STANDING, {"agent-loop": "agent.create_thread.after_commit", "tool-runner": "runner.start.after_commit",
             "action-applier": "applier.propose.after_commit", "question-broker": "broker.ask.after_commit"}),
     (TURN, {"agent-loop": "agent.start.before_commit", "tool-runner": "runner.finish.before_commit",
             "action-applier": "applier.confirm.before_commit", "question-broker": "broker.answer.before_commit"}),
@@ -89,6 +90,10 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
                              "agent-loop": "agent.retry.before_commit"}),
     (PROPOSING + REPEATING, {"action-applier": "applier.tell.after_publish", "agent-loop": "agent.retry.after_commit",
                              "gateway": "command.RetryTurn.after_reply"}),
+    (STANDING, {"action-applier": "applier.make_approval.before_commit"}),
+    (STANDING, {"action-applier": "applier.make_approval.after_commit"}),
+    (STANDING, {"action-applier": "applier.weigh.before_commit"}),
+    (STANDING, {"action-applier": "applier.weigh.after_commit"}),
 ]  # fmt: skip
 """One round each: the scenes that are played at once, and where which service dies in them."""
 

@@ -36,6 +36,8 @@ def principal(*scopes: Scope, kind: PrincipalKind = PrincipalKind.TOKEN, **more:
         (change("question", user=MIA, workspace=uuid4()), False, False),
         (change("action"), True, True),
         (change("action", project=SOUTH), False, True),
+        (change("standing_approval"), True, True),
+        (change("standing_approval", project=SOUTH), False, True),
         (change("thread", user=MIA), True, True),
         (change("thread", user=MAX), False, False),
         (change("thread"), False, False),
@@ -64,7 +66,7 @@ def test_a_token_follows_what_its_scopes_let_it_read() -> None:
     assert followed(principal(Scope.QUESTIONS_ASK), None) == {"question"}
     assert followed(principal(Scope.QUESTIONS_ANSWER), None) == {"question"}
     assert followed(principal(Scope.ACTIONS_PROPOSE, Scope.CHAT), None) == {"action", "thread", "turn"}
-    assert followed(principal(kind=PrincipalKind.SESSION), None) == {"question", "action"}
+    assert followed(principal(kind=PrincipalKind.SESSION), None) == {"question", "action", "standing_approval"}
     assert followed(principal(*Scope, kind=PrincipalKind.SESSION), None) == RULES.keys()
     assert followed(principal(*Scope, kind=PrincipalKind.SESSION), frozenset({"action", "turn"})) == {"action", "turn"}
 

@@ -114,6 +114,8 @@ class Action(BaseModel):
     decided_by: UUID | None
     reason: str | None
     settled_at: datetime | None
+    approval_id: UUID | None = None
+    """The standing approval that confirmed it; `decided_by` is who made that."""
 
 
 class Undo(BaseModel):
@@ -249,13 +251,14 @@ class ProposeAgain(Command[Action], owner=Service.ACTION_APPLIER):
 
 
 class ActionFilter(BaseModel):
-    """Which actions to list. `mine`: those that this principal proposed."""
+    """Which actions to list. `mine`: those that this principal proposed. `approval_id`: those that this standing approval confirmed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     state: ActionState | None = None
     project_id: UUID | None = None
     thread_id: UUID | None = None
+    approval_id: UUID | None = None
     mine: bool = False
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     before: UUID | None = None

@@ -88,6 +88,7 @@ async def list_page(db: Executor, by: Principal, wanted: ActionFilter) -> Action
         db,
         project_id=wanted.project_id,
         thread_id=wanted.thread_id,
+        approval_id=wanted.approval_id,
         state=wanted.state,
         proposer=proposer_of(by) if wanted.mine else None,
         before=wanted.before,

@@ -62,6 +62,8 @@ class TrailEntry(BaseModel):
     by_name: str | None
     via: str
     with_token: str | None
+    approval_id: UUID | None
+    """The standing approval that it was done by, in the place of a press; `by` made that."""
     reason: str | None
     decisions: tuple[StoredDecision, ...] | None
     """What was decided on each operation, where they were decided one by one."""

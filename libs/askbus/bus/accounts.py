@@ -40,6 +40,8 @@ VERBS: Mapping[Service, tuple[str, ...]] = {
         "UndoTurn",
         "PreviewUndoTurn",
         "ProposeAgain",
+        "MakeApproval",
+        "RevokeApproval",
     ),
     Service.QUESTION_BROKER: (
         "AskQuestion",

@@ -47,7 +47,9 @@ ACTS_ON: Mapping[Service, frozenset[str]] = {
         | {f"question.{state}" for state in SETTLED}
     ),
     Service.TOOL_RUNNER: frozenset({"tool_call.requested", "turn.cancelled"}),
-    Service.ACTION_APPLIER: frozenset({"action.confirmed", "action.undo_requested"} | {f"action.{state}" for state in CONCLUDED}),
+    Service.ACTION_APPLIER: frozenset(
+        {"action.proposed", "action.confirmed", "action.undo_requested"} | {f"action.{state}" for state in CONCLUDED}
+    ),
     Service.QUESTION_BROKER: frozenset({f"question.{state}" for state in SETTLED} | {"question.asked_back", "turn.cancelled"}),
 }
 """The facts that each service acts on: its durable consumer, named like the service, delivers these."""

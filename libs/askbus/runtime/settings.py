@@ -70,6 +70,13 @@ class Settings(BaseSettings):
         Role.MEMBER, description="The role that it takes at least to confirm changes there: member, admin or owner."
     )
 
+    standing_approval_days: int = Field(
+        0,
+        ge=0,
+        le=30,
+        description="For how many days at most a person may approve a narrow kind of change in advance; 0: not at all.",
+    )
+
     public_url: str = Field("http://127.0.0.1:8080", description="The URL that people open; links and cookies are made for it.")
     http_host: str = Field("127.0.0.1", description="Address that the gateway listens on.")
     http_port: int = Field(8080, ge=0, le=65535, description="Port that the gateway listens on.")

@@ -38,6 +38,12 @@ ALWAYS: Mapping[str, str] = {
     "what was rejected was applied": """
         SELECT a.id FROM actions a, jsonb_array_elements(a.decisions) d, jsonb_array_elements(a.outcome -> 'images') i
          WHERE d ->> 'decision' = 'rejected' AND i ->> 'operation' = d ->> 'operation'""",
+    "a standing approval's uses are not what it confirmed": """
+        SELECT s.id FROM standing_approvals s
+         WHERE s.uses <> (SELECT count(*) FROM actions a WHERE a.approval_id = s.id AND a.decided_by = s.user_id)""",
+    "a standing approval confirmed what came before it, or after its end": """
+        SELECT a.id FROM actions a JOIN standing_approvals s ON s.id = a.approval_id
+         WHERE a.proposed_at < s.made_at OR a.decided_at > s.ended_at OR a.decided_at >= s.expires_at""",
     "an action was undone and its undo not done": """
         SELECT a.id FROM actions a WHERE a.state = 'undone'
            AND 1 <> (SELECT count(*) FROM undos u WHERE u.action_id = a.id AND u.state = 'done')""",
@@ -58,6 +64,9 @@ AT_REST: Mapping[str, str] = {
     "a call of an open turn has no outcome": """
         SELECT c.id FROM tool_calls c JOIN turns t ON t.id = c.turn_id LEFT JOIN tool_runs r ON r.id = c.id
          WHERE c.state = 'requested' AND t.state IN ('completed', 'waiting') AND (r.id IS NULL OR r.state = 'started')""",
+    "a standing approval was not looked at": """
+        SELECT a.id FROM actions a JOIN approvals_of_actions o ON o.action_id = a.id JOIN standing_approvals s ON s.id = o.approval_id
+         WHERE a.state = 'pending' AND a.weighed_at IS NULL AND s.state = 'active' AND s.expires_at > now()""",
     "a confirmed action was not applied": "SELECT id FROM actions WHERE state = 'confirmed'",
     "an undo was not done": "SELECT id FROM undos WHERE state = 'requested'",
     "an ended turn still asks": """

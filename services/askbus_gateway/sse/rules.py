@@ -63,6 +63,7 @@ class Rule:
 RULES: Mapping[str, Rule] = {
     "question": Rule(in_my_projects, person_or(Scope.QUESTIONS_ASK, Scope.QUESTIONS_ANSWER)),
     "action": Rule(in_my_projects, person_or(Scope.ACTIONS_PROPOSE)),
+    "standing_approval": Rule(in_my_projects, lambda by: by.kind is PrincipalKind.SESSION),
     "thread": Rule(mine, lambda by: by.may(Scope.CHAT)),
     "turn": Rule(mine, lambda by: by.may(Scope.CHAT)),
     "record": Rule(in_its_project, lambda by: by.may(Scope.DATA_READ)),

@@ -10,6 +10,7 @@ SELECT n.*, proposer.name AS proposed_by, token.name AS proposed_with, decider.n
    AND (:projects::uuid[] IS NULL OR n.project_id = ANY (:projects::uuid[]))
    AND (:project_id::uuid IS NULL OR n.project_id = :project_id)
    AND (:thread_id::uuid IS NULL OR n.thread_id = :thread_id)
+   AND (:approval_id::uuid IS NULL OR n.approval_id = :approval_id)
    AND (:state::action_state IS NULL OR n.state = :state)
    AND (:proposer::uuid IS NULL OR n.proposer_id = :proposer)
    AND (:before::uuid IS NULL

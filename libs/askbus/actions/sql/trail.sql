@@ -1,7 +1,7 @@
 -- A page of the audit trail of actions that this principal may see, newest first: who did what and when, with the outcome where there
 -- is one. `:actions` keeps those of certain actions, `:before` what comes after that entry.
 SELECT l.id, l.at, l.event, l.via, l.user_id, who.name AS by_name, token.name AS with_token, l.entity_id AS action_id, l.part_id AS undo_id,
-       a.project_id, a.thread_id, a.turn_id, a.headline,
+       CASE WHEN l.via = 'standing-approval' THEN l.via_id END AS approval_id, a.project_id, a.thread_id, a.turn_id, a.headline,
        CASE WHEN l.event = 'action.rejected' THEN a.reason END AS reason,
        CASE WHEN l.event IN ('action.confirmed', 'action.rejected') THEN a.decisions END AS decisions,
        CASE WHEN l.event IN ('action.applied', 'action.failed', 'action.conflicted') THEN a.outcome

@@ -18,6 +18,10 @@ entities AS (
       FROM actions a JOIN mine USING (project_id)
      WHERE a.state = 'confirmed' OR (a.state = 'pending' AND a.expires_at > now())
     UNION ALL
+    SELECT 'standing_approval', s.id, s.state::text, s.project_id, NULL
+      FROM standing_approvals s JOIN mine USING (project_id)
+     WHERE s.state = 'active' AND s.expires_at > now()
+    UNION ALL
     SELECT 'turn', t.id, t.state::text, t.project_id, NULL
       FROM turns t JOIN mine USING (project_id)
      WHERE t.user_id = :user_id AND t.state IN ('queued', 'running', 'waiting'))
