@@ -93,7 +93,7 @@ async def stack(
         await shop.run(SHOP)
         await provision(nats.url, ack_wait=1)
         painter = ModelConfig(base_url=model.base_url, model="scripted", image_model="gpt-image-1")
-        settings = {"models": {"default": painter}, "records_url": shop.url}
+        settings = {"models": {"default": painter}, "records_url": shop.url, "standing_approval_days": 7}
         async with compose(database, nats.url, ALL_SIX, **settings) as askbus:
             yield Stack(askbus, database, shop)
 

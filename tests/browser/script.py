@@ -8,6 +8,13 @@ TOP_TWO: JsonValue = {
     "over": {"order_by": [{"field": "amount", "direction": "desc"}], "limit": 2},
 }
 
+
+def change_of_ada(field: str, value: str) -> JsonValue:
+    """A proposal that changes one field of customer 1."""
+    operation: JsonValue = {"id": "a", "kind": "update", "collection": "customers", "record": 1, "values": {field: value}}
+    return {"name": "propose_changes", "arguments": {"operations": [operation]}}
+
+
 SCRIPT: list[JsonValue] = [
     {
         "when": "two largest orders",
@@ -52,6 +59,13 @@ SCRIPT: list[JsonValue] = [
                 ]
             },
             {"text": "I have prepared it; it is applied once you confirm it."},
+        ],
+    },
+    {
+        "when": "change two things",
+        "steps": [
+            {"tool_calls": [change_of_ada("email", "ada@second.example"), change_of_ada("country", "SE")]},
+            {"text": "Both are prepared."},
         ],
     },
     {

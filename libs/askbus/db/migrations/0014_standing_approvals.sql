@@ -76,10 +76,9 @@ CREATE VIEW approvals_of_actions AS
       FROM actions a
       JOIN standing_approvals s
         ON s.workspace_id = a.workspace_id AND s.project_id = a.project_id AND s.user_id = a.user_id AND s.made_at <= a.proposed_at
-       AND (s.thread_id = a.thread_id AND a.proposer_id = a.user_id AND a.call_id IS NOT NULL
-            OR s.token_id = a.token_id
-               AND EXISTS (SELECT FROM tokens t
-                            WHERE t.id = s.token_id AND t.state = 'active' AND (t.expires_at IS NULL OR t.expires_at > now())));
+       AND (s.thread_id = a.thread_id AND a.proposer_id = a.user_id AND a.call_id IS NOT NULL OR s.token_id = a.token_id)
+      LEFT JOIN tokens t ON t.id = s.token_id
+     WHERE s.token_id IS NULL OR t.state = 'active' AND (t.expires_at IS NULL OR t.expires_at > now());
 COMMENT ON VIEW approvals_of_actions IS 'Which standing approvals were made for the conversation or token that an action came from, whatever they cover.';
 
 -- An approval is made only for a conversation, token and membership that are there; their rows are locked, so that none of them goes meanwhile.

@@ -2,14 +2,20 @@
 
 import { api } from './api.js';
 import { CardHeader } from './card.js';
-import { isCut, obstacles, operations, restored } from './changes.js';
+import { isCut, obstacles, operations } from './changes.js';
+import { DecisionForm } from './decide.js';
 import { button, domId, el, fill, Problem } from './elements.js';
 import { reasonNot } from './rights.js';
+import { ApprovalOffer } from './standing.js';
+import { undoPanel } from './undo.js';
 import { ACTION_STATES, moment } from './words.js';
 
 const DONE = new Set(['applied', 'undone']);
 
-/** Shows one action and keeps it as it stands now. `context` is `{me, feed}`. Call `stop` when it is not shown any more. */
+/**
+ * Shows one action and keeps it as it stands now. `context` is `{me, feed, lists, openApproval}`; `onAction(action)` is told how it stands, if
+ * there is one. Call `stop` when it is not shown any more.
+ */
 export class ActionCard {
   element = el('article', { class: 'card action', 'aria-busy': 'true' });
   #id;
@@ -22,6 +28,11 @@ export class ActionCard {
   #reads = 0;
   #whole = false;
   #action = null;
+  /** While its operations are decided one by one. */
+  #form = null;
+  #offer = null;
+  /** What was undone and is proposed once more, where this card is all that shows it. */
+  #again = null;
 
   constructor(id, context) {
     this.#id = id;
@@ -34,6 +45,8 @@ export class ActionCard {
 
   stop() {
     this.#unsubscribe();
+    this.#offer?.stop();
+    this.#again?.stop();
   }
 
   /** Reads the action anew. Of several readings the last one asked for is shown. */
@@ -59,6 +72,9 @@ export class ActionCard {
     const undoing = action.undos.at(-1)?.state === 'requested';
     const state = undoing ? ['Undoing', 'busy'] : ACTION_STATES[action.state];
     this.#header.show(DONE.has(action.state) ? 'Change' : 'Proposed change', state);
+    this.#context.onAction?.(action);
+    if (this.#form && action.state === 'pending' && action.digest === this.#form.digest) return;
+    this.#form = null;
     fill(
       this.#body,
       action.summary && el('p', { class: 'summary' }, action.summary),
@@ -84,16 +100,23 @@ export class ActionCard {
 
   #showFoot(undoing) {
     const action = this.#action;
+    this.#offer?.stop();
+    this.#offer = new ApprovalOffer(action, this.#context);
     if (action.state === 'pending') this.#offerDecision();
     else if (action.state === 'applied' && !undoing) this.#offerUndo();
-    else fill(this.#foot, this.#history());
+    else fill(this.#foot, this.#history(), action.state === 'undone' && this.#proposeAgain());
   }
 
   /** Who did what, when, in sentences. */
   #history() {
     const { state, outcome, reason, undos } = this.#action;
     const who = this.#action.decided_by_name;
-    const decided = (word) => el('p', { class: 'quiet' }, `${word} by ${who} `, moment(this.#action.decided_at));
+    const { approval_id: standing, decided_at: at } = this.#action;
+    const which = () => button('Which one?', { class: 'link', on: { click: () => this.#context.openApproval(standing) } });
+    const decided = (word) =>
+      standing
+        ? el('p', { class: 'quiet standing' }, `${word} by ${who}’s standing approval `, moment(at), '. ', which())
+        : el('p', { class: 'quiet' }, `${word} by ${who} `, moment(at));
     const undo = undos.at(-1);
     switch (state) {
       case 'confirmed':
@@ -153,12 +176,45 @@ export class ActionCard {
       'check',
     );
     const reject = button('Reject', { on: { click: () => this.#askForReason() } });
+    const one = this.#action.card.length === 1;
+    const single = button(one ? 'Edit first' : 'Decide one by one', { on: { click: () => this.#decideEach() } });
     const { proposed_by: by, proposed_with: agent, expires_at: ends } = this.#action;
     fill(
       this.#foot,
-      this.#controls(confirm, reject),
+      this.#controls(confirm, reject, single),
       el('p', { class: 'quiet' }, agent ? `Proposed by ${agent} (${by}). ` : null, moment(ends, 'Expires ')),
+      this.#offer.element,
     );
+  }
+
+  /** The form needs every value whole. */
+  async #decideEach() {
+    await this.#problem.around([...this.#foot.querySelectorAll('button')], async () => {
+      const action = await api.action(this.#id, { full: true });
+      if (action.state !== 'pending') {
+        this.#show(action);
+        return;
+      }
+      this.#form = new DecisionForm(action, {
+        onDecide: async (decisions) => {
+          const decided = await this.#sent(() => api.decide(this.#id, action.digest, decisions));
+          this.#form = null;
+          this.#show(decided);
+        },
+        onBack: () => this.#leaveForm(),
+      });
+      fill(this.#body, this.#form.element);
+      fill(this.#foot);
+      this.#form.focus();
+    });
+  }
+
+  #leaveForm() {
+    this.#form = null;
+    const action = this.#action;
+    this.#action = null;
+    this.#show(action);
+    this.#foot.querySelector('button')?.focus();
   }
 
   #askForReason() {
@@ -179,60 +235,58 @@ export class ActionCard {
 
   #offerUndo() {
     const undo = button('Undo', { on: { click: () => this.#previewUndo() } });
-    fill(this.#foot, this.#history(), this.#controls(undo));
+    fill(this.#foot, this.#history(), this.#controls(undo), this.#offer.element);
   }
 
   /** What an undo would do is shown before it is done. */
   async #previewUndo() {
     await this.#problem.around([...this.#foot.querySelectorAll('button')], async () => {
-      const { state, outcome } = await api.previewUndo(this.#id);
-      const back = button('Close', { on: { click: () => this.#offerUndo() } });
-      if (state === 'refused') {
-        fill(
-          this.#foot,
-          el(
-            'div',
-            { class: 'refused', role: 'status' },
-            el('p', {}, 'It cannot be undone as things are. Nothing was changed:'),
-            obstacles(outcome),
-          ),
-          el('div', { class: 'buttons' }, await this.#restOf(), back),
-        );
-        back.focus();
-        return;
-      }
-      const undo = button('Undo now', { class: 'primary', on: { click: () => this.#decide(() => api.undo(this.#id)) } });
-      fill(
-        this.#foot,
-        el('div', { class: 'preview', role: 'status' }, el('p', {}, 'Undoing puts this back:'), restored(outcome)),
-        el('div', { class: 'buttons' }, undo, button('Keep the change', { on: { click: () => this.#offerUndo() } })),
-      );
-      undo.focus();
+      const { nodes, first } = await undoPanel({
+        read: (how) => api.previewUndo(this.#id, how),
+        undo: (how) => this.#decide(() => api.undo(this.#id, how)),
+        back: () => this.#offerUndo(),
+      });
+      fill(this.#foot, nodes);
+      first.focus();
     });
   }
 
-  /** The button that undoes the rest and leaves what was edited since, where there is a rest. */
-  async #restOf() {
-    const { state } = await api.previewUndo(this.#id, { rest: true });
-    if (state === 'refused') return null;
-    return button('Undo the rest', { on: { click: () => this.#decide(() => api.undo(this.#id, { rest: true })) } });
+  /** Undoing an undo: the same change as a new one, which waits to be confirmed, below this card where nothing else shows it. */
+  #proposeAgain() {
+    const again = button('Propose again', { on: { click: () => this.#sendAgain(again) } });
+    return this.#controls(again);
   }
 
-  /** Sends a decision. Where somebody else was first, what they decided is shown together with the refusal. */
+  async #sendAgain(control) {
+    await this.#problem.around([control], async () => {
+      const { id } = await api.proposeAgain(this.#id);
+      if (this.#context.onProposed) this.#context.onProposed(id);
+      else {
+        this.#again ??= new ActionCard(id, this.#context);
+        this.element.after(this.#again.element);
+      }
+    });
+  }
+
+  /** Sends a decision and shows what came of it. */
   async #decide(send) {
-    let refusal = null;
     await this.#problem.around([...this.#foot.querySelectorAll('button')], async () => {
-      try {
-        this.#reads += 1;
-        this.#show(await send());
-      } catch (error) {
-        refusal = error;
-        throw error;
-      }
+      this.#show(await this.#sent(send));
     });
-    if (refusal?.code === 'conflict') {
-      await this.#load();
-      this.#problem.say(refusal);
+  }
+
+  /** Where somebody else was first, what they decided is shown together with the refusal. */
+  async #sent(send) {
+    this.#reads += 1;
+    try {
+      return await send();
+    } catch (error) {
+      if (error.code === 'conflict') {
+        this.#form = null;
+        await this.#load();
+        this.#problem.say(error);
+      }
+      throw error;
     }
   }
 }

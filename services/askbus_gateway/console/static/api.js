@@ -117,4 +117,14 @@ export const api = {
   reject: (id, reason) => send('POST', `/v1/actions/${id}/reject`, reason ? { reason } : {}),
   previewUndo: (id, how = {}) => send('POST', `/v1/actions/${id}/undo`, { dry_run: true, ...how }),
   undo: (id, how = {}) => send('POST', `/v1/actions/${id}/undo`, how),
+  decide: (id, digest, decisions) => send('POST', `/v1/actions/${id}/decide`, { digest, decisions }),
+  proposeAgain: (id) => send('POST', `/v1/actions/${id}/propose-again`, {}),
+  previewTurnUndo: (id, how = {}) => send('POST', `/v1/turns/${id}/undo`, { dry_run: true, ...how }),
+  undoTurn: (id, how = {}) => send('POST', `/v1/turns/${id}/undo`, how),
+  turnUndo: (id) => send('GET', `/v1/undos/${id}`),
+
+  approvals: (wanted = {}) => send('GET', `/v1/standing-approvals${query(wanted)}`),
+  approval: (id) => send('GET', `/v1/standing-approvals/${id}`),
+  makeApproval: (terms) => send('POST', '/v1/standing-approvals', terms),
+  revokeApproval: (id) => send('POST', `/v1/standing-approvals/${id}/revoke`, {}),
 };

@@ -5,7 +5,7 @@ import { Conversation } from './chat.js';
 import { button, el, fill } from './elements.js';
 import { Feed } from './feed.js';
 import { Home } from './home.js';
-import { Bell, openAction, openQuestion, openSheet } from './inbox.js';
+import { Bell, openAction, openApproval, openQuestion, openSheet } from './inbox.js';
 import { makeLists } from './lists.js';
 import { People } from './people.js';
 import { askToSwitch, signedOut, signIn, takeCode } from './signin.js';
@@ -82,6 +82,7 @@ class Console {
       openSheet: () => openSheet(context),
       openQuestion: (id) => openQuestion(id, context),
       openAction: (id) => openAction(id, context),
+      openApproval: (id) => openApproval(id, context),
     });
     this.#context = context;
     feed.subscribe({ status: (status) => this.#onStatus(status), access: () => this.#onAccess() });

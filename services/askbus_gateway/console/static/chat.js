@@ -217,10 +217,10 @@ export class Conversation {
   }
 
   /** A turn as it is stored, below `place` if it is not there yet. A message that is being sent stays at the end. Returns the element. */
-  #show({ id, of, said, messages, open, turn, replaced, again }, place) {
+  #show({ id, of, said, messages, actions, open, turn, replaced, again }, place) {
     const view = this.#turns.get(id) ?? this.#add(id, of, said, place);
     if (!view.settled) {
-      if (!open) view.settle(messages, turn ?? null);
+      if (!open) view.settle(messages, turn ?? null, actions);
       else if (this.#followed !== id) view.stored(messages, messages.some(({ role }) => role === 'assistant') ? 'running' : view.state);
     }
     if (replaced) view.replace();

@@ -5,6 +5,7 @@ import { Stream } from './stream.js';
 const OPEN = {
   question: new Set(['open']),
   action: new Set(['pending', 'confirmed']),
+  standing_approval: new Set(['active']),
   thread: new Set(['open']),
   turn: new Set(['queued', 'running', 'waiting']),
 };

@@ -4,7 +4,7 @@ import { api } from './api.js';
 import { OPEN } from './turn.js';
 
 /**
- * Reads it: `{thread, tries}`. A try is a turn: `{id, of, said, messages, open, turn, replaced, again}`. `of` is the turn that brought the
+ * Reads it: `{thread, tries}`. A try is a turn: `{id, of, said, messages, actions, open, turn, replaced, again}`. `of` is the turn that brought the
  * message, and `said` is that message where it is this one. `turn` is its outcome where its messages do not say it all, `again` whether
  * answering once more is safe: always told of the last message's answers, of others where they are new. `views` are the turns that are
  * shown: `{id, of, settled}`.
@@ -12,6 +12,7 @@ import { OPEN } from './turn.js';
 export async function readHistory(threadId, views) {
   const thread = await api.thread(threadId);
   const tries = byTurn(thread);
+  await addActions(tries, thread);
   const last = [...tries.values()].findLast((each) => each.said)?.id;
   for (const { id, of, settled } of views) if (!settled && !tries.has(id)) tries.set(id, { ...made(id), of });
   const settled = new Set(views.filter((view) => view.settled).map((view) => view.id));
@@ -24,7 +25,7 @@ export async function readHistory(threadId, views) {
 }
 
 function made(id, open = false) {
-  return { id, of: null, said: null, messages: [], open, turn: undefined, again: undefined };
+  return { id, of: null, said: null, messages: [], actions: [], open, turn: undefined, again: undefined };
 }
 
 /** The answers to one message stand together: a turn without a message of the person's answers the one before it again. */
@@ -44,6 +45,13 @@ function byTurn({ messages, open_turns: open }) {
   }
   for (const id of open) if (!tries.has(id)) tries.set(id, made(id, true));
   return tries;
+}
+
+/** Which changes came of each turn: those that a person proposed again are in none of its messages. */
+async function addActions(tries, { id, messages }) {
+  if (!messages.some((message) => message.calls.some((call) => call.action_id))) return;
+  const { actions } = await api.actions({ thread_id: id, limit: 200 });
+  for (const action of actions.reverse()) tries.get(action.turn_id)?.actions.push(action.id);
 }
 
 /** How it ended, where that is not known, and which message it answers, where it has said nothing yet. */

@@ -5,6 +5,7 @@ import { domId, el, fill, icon } from './elements.js';
 import { actionRow, questionRow, refill } from './lists.js';
 import { projectsToChat, reasonNot } from './rights.js';
 import { finder, threadRow } from './threads.js';
+import { approvalRow } from './standing.js';
 import { greeting } from './words.js';
 
 /** `context` is `{me, lists, begin(text, projectId, files, temporary), go(threadId)}` and what the rows need. */
@@ -46,12 +47,17 @@ export class Home {
       'What you ask stays here, so that you can come back to it.',
     );
     recent.element.hidden = Boolean(reason);
-    const { questions, actions, threads } = context.lists;
+    const allowed = new Section('Allowed without asking', 'Nothing is allowed in advance.');
+    const { questions, actions, approvals, threads } = context.lists;
     const showWaiting = () =>
       waiting.show([questions, actions], () => [
         ...questions.items.map((question) => questionRow(question, context)),
         ...actions.items.map((action) => actionRow(action, context)),
       ]);
+    const showAllowed = () => {
+      allowed.element.hidden = !approvals.items?.length;
+      allowed.show([approvals], () => approvals.items.map((approval) => approvalRow(approval, context)));
+    };
     let hits = null;
     const showRecent = () =>
       recent.show([threads], () =>
@@ -65,7 +71,12 @@ export class Home {
         showRecent();
       }),
     );
-    this.#unsubscribe = [questions.subscribe(showWaiting), actions.subscribe(showWaiting), threads.subscribe(showRecent)];
+    this.#unsubscribe = [
+      questions.subscribe(showWaiting),
+      actions.subscribe(showWaiting),
+      approvals.subscribe(showAllowed),
+      threads.subscribe(showRecent),
+    ];
     this.element = el(
       'main',
       { class: 'home' },
@@ -75,6 +86,7 @@ export class Home {
         el('h1', {}, `${greeting()}, ${context.me.name}`),
         this.#composer.element,
         waiting.element,
+        allowed.element,
         recent.element,
       ),
     );

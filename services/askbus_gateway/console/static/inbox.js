@@ -4,6 +4,7 @@ import { ActionCard } from './actions.js';
 import { announce, el, fill, icon, iconButton } from './elements.js';
 import { isForMe, questionRow, refill } from './lists.js';
 import { QuestionCard } from './question.js';
+import { ApprovalCard } from './standing.js';
 import { count } from './words.js';
 
 /** The button in the header. `context` is `{feed, openSheet}`. */
@@ -105,6 +106,10 @@ export function openQuestion(id, context) {
     };
     return new QuestionCard(id, context, { onSettled, takesFocus: true });
   });
+}
+
+export function openApproval(id, context) {
+  dialog('Allowed without asking', () => new ApprovalCard(id, context));
 }
 
 export function openAction(id, context) {

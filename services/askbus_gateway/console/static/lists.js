@@ -77,7 +77,10 @@ export class LiveList {
   }
 }
 
-/** The lists of the console: open questions, pending actions, recent conversations (none for people who may not chat). */
+/**
+ * The lists of the console: open questions, pending actions, what is allowed in advance, recent conversations (none for people who may not
+ * chat). `context.longestDays` is how long something may be allowed in advance here.
+ */
 export function makeLists(context) {
   const { feed } = context;
   return {
@@ -90,6 +93,11 @@ export function makeLists(context) {
       return [...questions.filter((each) => isForMe(each, context)), ...questions.filter((each) => !isForMe(each, context))];
     }),
     actions: new LiveList(feed, ['action'], async () => (await api.actions({ state: 'pending', limit: 50 })).actions),
+    approvals: new LiveList(feed, ['standing_approval'], async () => {
+      const { approvals, longest_days: days } = await api.approvals({ state: 'active', limit: 100 });
+      context.longestDays = days;
+      return approvals;
+    }),
     threads: new LiveList(feed, ['thread', 'turn'], async () =>
       context.me.principal.scopes.includes('chat') ? (await api.threads({ limit: 12 })).threads : [],
     ),

@@ -5,6 +5,7 @@ import { announce, button, el, fill } from './elements.js';
 import { shownFiles } from './files.js';
 import { MarkdownView } from './markdown.js';
 import { QuestionCard } from './question.js';
+import { TurnUndo } from './undo.js';
 
 export const OPEN = new Set(['queued', 'running', 'waiting']);
 
@@ -61,6 +62,7 @@ export class TurnView {
   #cards = new Map();
   #dirty = new Set();
   #theirs = el('div', { class: 'theirs' });
+  #together;
   #foot = el('div', { class: 'turn-foot' });
   #activity = '';
   /** What it waits for; its state may be told before the calls of which that came. */
@@ -68,11 +70,16 @@ export class TurnView {
   #replaced = false;
 
   constructor(context, said, onAgain) {
-    this.#context = context;
+    this.#together = new TurnUndo(context.me);
+    this.#context = {
+      ...context,
+      onAction: (action) => this.#together.know(action),
+      onProposed: (id) => this.#card(id, ActionCard),
+    };
     this.again = onAgain && button('', { class: 'again', hidden: true, on: { click: () => onAgain(this) } });
     const files = said?.attachments.length > 0 && shownFiles(said.attachments);
     const mine = said && el('div', { class: 'mine' }, el('span', { class: 'unseen' }, 'You said'), files, el('p', {}, said.text));
-    fill(this.element, mine, this.#theirs, this.#foot);
+    fill(this.element, mine, this.#theirs, this.#together.element, this.#foot);
   }
 
   sending() {
@@ -99,7 +106,7 @@ export class TurnView {
   }
 
   /** What is stored of this turn so far, and the state it is in. */
-  stored(messages, state) {
+  stored(messages, state, actions = []) {
     this.state = state;
     for (const message of messages) {
       if (message.role !== 'assistant') continue;
@@ -113,6 +120,7 @@ export class TurnView {
         if (call.question_id) this.#card(call.question_id, QuestionCard, segment);
       }
     }
+    for (const id of actions) this.#card(id, ActionCard);
     if (OPEN.has(state) && !this.#activity) this.#work(state === 'queued' ? 'Waiting for its turn' : 'Thinking');
   }
 
@@ -175,8 +183,8 @@ export class TurnView {
   }
 
   /** The end: what is stored takes the place of what was streamed. `turn` is null where its messages say it all. */
-  settle(messages, turn) {
-    this.stored(messages, turn?.state ?? 'completed');
+  settle(messages, turn, actions) {
+    this.stored(messages, turn?.state ?? 'completed', actions);
     this.settled = true;
     const calls = messages.flatMap((message) => message.calls);
     const last = messages.at(-1);
@@ -212,7 +220,7 @@ export class TurnView {
     if (![...this.#segments.values()].some((each) => each.text || each.calls.length)) return;
     const fold = el('details', { class: 'replaced', open: this.#cards.size > 0 }, el('summary', {}, 'Earlier answer, replaced'));
     this.element.append(fold);
-    fold.append(this.#theirs, this.#foot);
+    fold.append(this.#theirs, this.#together.element, this.#foot);
   }
 
   #ending(turn, cut) {
