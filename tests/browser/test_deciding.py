@@ -29,7 +29,7 @@ async def test_values_are_edited_and_all_of_an_answer_is_undone_and_proposed_aga
     await say(page, "Please change two things about Ada")
     first, second = card(page, "email"), card(page, "country")
     await first.get_by_role("button", name="Edit first").click()
-    field = first.get_by_label("email")
+    field = first.get_by_role("textbox", name="email")
     await field.fill("e" * 70)
     await first.get_by_role("button", name="Confirm").click()
     await expect(field).to_be_focused()

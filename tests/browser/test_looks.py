@@ -91,6 +91,8 @@ async def test_every_control_has_a_name_and_shows_its_focus(visit: Visits) -> No
         "More",
         "Confirm",
         "Reject",
+        "Edit first",
+        "Allow changes like this in this conversation without asking…",
         "Work completed",
         "Answer again",
         "Message",

@@ -202,10 +202,12 @@ export class ApprovalOffer {
     this.#records.value = action.card.length;
     const lists = context.lists.approvals;
     this.#unsubscribe = lists.subscribe(() => {
-      const days = context.longestDays ?? 0;
-      this.element.hidden = !fits || !days || reasonNot(context.me, 'actions:confirm', action.project_id) !== null;
-      if (days && !this.#until.childElementCount) this.#offer(days);
+      this.element.hidden = !fits || !context.longestDays || reasonNot(context.me, 'actions:confirm', action.project_id) !== null;
     });
+    const place = action.token_id ? `from ${action.proposed_with ?? 'this token'}` : 'in this conversation';
+    fill(this.element, el('summary', {}, `Allow changes like this ${place} without asking…`));
+    const build = () => this.element.open && this.#offer(context.longestDays);
+    this.element.addEventListener('toggle', build, { once: true });
   }
 
   stop() {
@@ -241,8 +243,7 @@ export class ApprovalOffer {
       this.#problem.element,
       el('div', { class: 'buttons' }, el('button', { type: 'submit', class: 'primary' }, 'Allow this')),
     );
-    const place = this.#action.token_id ? `from ${this.#action.proposed_with ?? 'this token'}` : 'in this conversation';
-    fill(this.element, el('summary', {}, `Allow changes like this ${place} without asking…`), form);
+    this.element.append(form);
     this.#say();
   }
 
