@@ -68,7 +68,8 @@ async def test_every_entity_that_a_trigger_names_has_one_rule_or_is_for_machines
     )
     named: dict[str, set[str]] = {}
     for row in rows:
-        columns, values = (parts(row["prosrc"], start) for start in ("INSERT INTO change_log (", "VALUES ("))
+        said = "VALUES (" if "VALUES (" in row["prosrc"] else "SELECT "
+        columns, values = (parts(row["prosrc"], start) for start in ("INSERT INTO change_log (", said))
         entity = values[columns.index("entity")]
         if entity == "TG_ARGV[0]":
             entity = row["tgargs"].split(b"\0")[0].decode()
