@@ -76,7 +76,7 @@ REQUIREMENTS: dict[str, str] = {
     "Q9": "for what exists: memories, previews and settings come later",
     "Q10": WHOLE,
     "Q11": WHOLE,
-    "Q12": "reminders, escalations and putting off; outgoing webhooks do not exist yet",
+    "Q12": WHOLE,
     "Q13": "REST and straight on the bus; not over MCP yet",
     "Q14": WHOLE,
     "Q15": WHOLE,
@@ -102,8 +102,11 @@ REQUIREMENTS: dict[str, str] = {
     "I5": "Origin and content type are checked; there is no list of allowed origins, so CORS is off",
     "I6": "every route for dead credentials and strangers; viewer, demo user and other project noun by noun, not by one table",
     "I7": WHOLE,
+    "I9": "webhooks' secrets are sealed, with key ids; keys of providers and remote servers do not exist yet",
     "I10": "sign-ins, tokens, questions, decisions and undos, by id; not readable over the API yet",
     "I12": "one MiB and 32 levels at the HTTP door; the bus has its own limit of a message",
+    # Connections
+    "X6": "webhooks; no proxy of the deployment's; model endpoints and remote servers do not go through it yet",
     # The console
     "W1": "home and a focused conversation; no workspace switch",
     "W2": "one line that grows, files chosen, dropped and pasted, send and stop; no context",

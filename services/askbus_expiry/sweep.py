@@ -16,6 +16,7 @@ from askbus.questions import attending
 from askbus.questions.verbs import expire_due as expire_questions
 from askbus.runtime import crash
 from askbus.threads.verbs import expire_due as expire_threads
+from askbus.webhooks.verbs import expire_due as expire_deliveries
 
 log = structlog.get_logger()
 
@@ -24,6 +25,9 @@ FEW = 10
 FOLDED = 1000
 KEEP = 24 * 3600
 """Seconds for which the change log is kept behind the slowest relay, for clients that come back."""
+
+KEEP_DELIVERIES = 30 * 24 * 3600
+"""Seconds for which the log of webhooks is kept, after a delivery arrived or was given up."""
 
 
 class Sweep:
@@ -88,6 +92,11 @@ class Sweep:
             log.info("threads.expired", count=len(expired))
             for owner in (Service.AGENT_LOOP, Service.QUESTION_BROKER, Service.ACTION_APPLIER):
                 self.nudge(owner)
+
+    async def expire_deliveries(self) -> None:
+        """Deletes deliveries of webhooks that were settled long ago, with their attempts."""
+        while expired := await expire_deliveries(self.pool, keep=KEEP_DELIVERIES, batch=BATCH):
+            log.info("webhook_deliveries.expired", count=len(expired))
 
     async def prune(self) -> None:
         """Forgets what every relay has passed and nobody can resume from any more."""

@@ -33,6 +33,7 @@ from askbus_gateway.http.threads import Threads
 from askbus_gateway.http.tools import Tools
 from askbus_gateway.http.turns import Turns
 from askbus_gateway.http.usage import UsageSums
+from askbus_gateway.http.webhooks import Webhooks
 from askbus_gateway.sse.events import Events
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.turns import TurnStreams
@@ -95,6 +96,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Tools(gate, tools, settings).routes(),
         *UsageSums(gate).routes(),
         *Events(gate, hub).routes(),
+        *Webhooks(gate).routes(),
         *Console().routes(),
     ]
     ground.door.serve(make_api(routes))

@@ -27,6 +27,8 @@ from askbus.testing.waiting import until
 
 OWNER = Service.QUESTION_BROKER
 LEASE, POLL = 0.6, 0.1
+ACTED_ON = FACTS_OF[OWNER] - {"question.asked"}
+"""As if nobody acted on what is asked: each question below is passed over until it is answered."""
 
 pytestmark = pytest.mark.requirement("S1")
 
@@ -68,7 +70,7 @@ class Publisher:
 
 
 def relay(pool: Pool, publisher: Publisher) -> Relay:
-    return Relay(OWNER, FACTS_OF[OWNER], pool, publisher, holder=uuid4(), lease=LEASE, poll=POLL)
+    return Relay(OWNER, ACTED_ON, pool, publisher, holder=uuid4(), lease=LEASE, poll=POLL)
 
 
 @asynccontextmanager

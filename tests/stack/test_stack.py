@@ -80,6 +80,7 @@ async def test_each_service_knows_its_own_credentials_only(stack: Stack, tmp_pat
         assert settings["ASKBUS_DATABASE_URL"].startswith(f"postgresql://{service.role}:")
         assert settings["ASKBUS_NATS_URL"].startswith(f"nats://{service.value}:")
         assert ("ASKBUS_CALLOUT_SEED" in settings) == (service is Service.GATEWAY)
+        assert ("ASKBUS_SEALING_KEYS" in settings) == (service is Service.QUESTION_BROKER)
         assert ("ASKBUS_RECORDS_URL" in settings) == (service in {Service.TOOL_RUNNER, Service.ACTION_APPLIER})
     assert len({settings["ASKBUS_DATABASE_URL"] for settings in known.values()}) == len(Service)
     connection = await asyncpg.connect(known[Service.EXPIRY]["ASKBUS_DATABASE_URL"])

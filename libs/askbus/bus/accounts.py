@@ -52,6 +52,12 @@ VERBS: Mapping[Service, tuple[str, ...]] = {
         "CancelQuestion",
         "MarkSeen",
         "SnoozeQuestion",
+        "CreateWebhook",
+        "ChangeWebhook",
+        "RotateWebhook",
+        "DeleteWebhook",
+        "PingWebhook",
+        "ReplayDeliveries",
     ),
 }
 """Every command, by its owner. The gateway may send them all: it is where people and their tokens come in."""

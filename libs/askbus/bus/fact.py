@@ -13,8 +13,8 @@ class Fact(BaseModel):
     """What a worker is woken with. The message is a wake-up: the handler reads the row, which is the truth.
 
     `fact` is the word, `turn.queued`; `parent_id` what the entity belongs to (a call's turn). `seq` is the change's place in the
-    log, or None when an owner's sweep repeats a fact, which no dedupe may drop. `traceparent` (W3C) travels in the header of that
-    name. `delivery` counts from 1 and is the receiver's alone.
+    log and `xid` the transaction that wrote it; both are None when an owner's sweep repeats a fact, which no dedupe may drop.
+    `traceparent` (W3C) travels in the header of that name. `delivery` counts from 1 and is the receiver's alone.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -28,6 +28,7 @@ class Fact(BaseModel):
     user_id: UUID | None = None
     parent_id: UUID | None = None
     seq: int | None = None
+    xid: int | None = None
     traceparent: str | None = Field(default=None, exclude=True)
     delivery: int = Field(default=1, exclude=True)
 
@@ -44,6 +45,7 @@ class Fact(BaseModel):
             user_id=change.user_id,
             parent_id=change.parent_id,
             seq=change.seq,
+            xid=change.xid,
             traceparent=change.trace,
         )
 

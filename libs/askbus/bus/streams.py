@@ -19,6 +19,7 @@ from nats.js.api import (
 
 from askbus.bus import subjects
 from askbus.bus.envelope import Service
+from askbus.webhooks.model import EVENTS as WEBHOOK_EVENTS
 
 MINUTE = 60.0
 HOUR = 60 * MINUTE
@@ -50,7 +51,9 @@ ACTS_ON: Mapping[Service, frozenset[str]] = {
     Service.ACTION_APPLIER: frozenset(
         {"action.proposed", "action.confirmed", "action.undo_requested"} | {f"action.{state}" for state in CONCLUDED}
     ),
-    Service.QUESTION_BROKER: frozenset({f"question.{state}" for state in SETTLED} | {"question.asked_back", "turn.cancelled"}),
+    Service.QUESTION_BROKER: frozenset(
+        {f"question.{state}" for state in SETTLED} | {"question.asked_back", "turn.cancelled"} | set(WEBHOOK_EVENTS)
+    ),
 }
 """The facts that each service acts on: its durable consumer, named like the service, delivers these."""
 

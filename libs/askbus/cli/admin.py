@@ -4,53 +4,17 @@ What a command makes is printed alone on standard output, so that scripts can us
 the terminal: they are printed once, and neither stored nor logged.
 """
 
-import asyncio
-import functools
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from askbus.access.model import TOKEN_SCOPES, Role, Scope
-from askbus.cli.deployment import data_option, database_url, public_url, unreachable
+from askbus.cli.database import WORKSPACE, on_the_database
+from askbus.cli.deployment import public_url
+from askbus.cli.webhooks import webhook
 
 if TYPE_CHECKING:
     from askbus.db.pool import Connection
-
-Command = Callable[..., Awaitable[None]]
-
-WORKSPACE = click.option("--workspace", "-w", required=True, metavar="NAME", help="The workspace, by name or id.")
-
-
-def on_the_database(command: Command) -> Callable[..., None]:
-    """Runs the command in one transaction of the administrator's, given as its first argument `db`."""
-
-    async def connected(data: Path, **arguments: Any) -> None:
-        import asyncpg
-
-        from askbus.db.pool import SETTINGS, prepare
-
-        try:
-            db = await asyncpg.connect(database_url(data), server_settings=SETTINGS, timeout=10)
-        except (OSError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            raise click.ClickException(unreachable(error, data)) from error
-        try:
-            await prepare(db)
-            async with db.transaction():
-                await command(db, **arguments)
-        except asyncpg.UndefinedTableError:
-            raise click.ClickException("This database has no askbus in it yet: run askbus migrate.") from None
-        except (asyncpg.CheckViolationError, asyncpg.DataError) as error:
-            raise click.ClickException(f"The database refused this: {error}") from error
-        finally:
-            await db.close()
-
-    @functools.wraps(command)
-    def run(**arguments: Any) -> None:
-        asyncio.run(connected(**arguments))
-
-    return data_option(run)
 
 
 @click.group
@@ -59,6 +23,9 @@ def admin() -> None:
 
     ASKBUS_DATABASE_URL names the administrator's database; without it, that of the `askbus up` on the --data directory is used.
     """
+
+
+admin.add_command(webhook)
 
 
 @admin.group

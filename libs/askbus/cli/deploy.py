@@ -19,3 +19,11 @@ def nats_conf() -> None:
     from askbus.bus.accounts import accounts_block
 
     click.echo(accounts_block(required_secret()))
+
+
+@deploy.command("sealing-key")
+def sealing_key() -> None:
+    """Print the key that seals secrets at rest, as ASKBUS_SEALING_KEYS takes it: to keep it behind a new one when ASKBUS_SECRET changes."""
+    from askbus.runtime.secrets import sealing_key_text
+
+    click.echo(sealing_key_text(required_secret()))

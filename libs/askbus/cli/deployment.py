@@ -37,6 +37,11 @@ def public_url(data: Path) -> str:
     return _known("ASKBUS_PUBLIC_URL", read_embedded(data).public_url, data)
 
 
+def secret_of(data: Path) -> str:
+    """The deployment's secret. Raises UsageError like `database_url`."""
+    return _known("ASKBUS_SECRET", read_embedded(data).secret, data)
+
+
 def trace_file(data: Path) -> Path:
     """Where services keep their spans, whether or not there are any."""
     return Path(os.environ.get("ASKBUS_TRACE_FILE") or data / SPANS)

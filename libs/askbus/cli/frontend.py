@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from askbus.cli.admin import WORKSPACE, on_the_database
+from askbus.cli.database import WORKSPACE, on_the_database
 
 if TYPE_CHECKING:
     from askbus.db.pool import Connection

@@ -16,7 +16,7 @@ _COMMENT = re.compile(
     r"writer: (?P<writers>[a-z, -]+?)(?P<insert_only>, INSERT only)?(?:; expiry \((?P<columns>[a-z_, ]+)\))?\.(?: |$)"
 )
 HASHED = ("sessions", "login_links", "tokens", "frontends")
-DELETED_BY_EXPIRY = ("change_log", "login_links", "threads", "attachments")
+DELETED_BY_EXPIRY = ("change_log", "login_links", "threads", "attachments", "webhook_deliveries")
 
 
 @dataclass(frozen=True)

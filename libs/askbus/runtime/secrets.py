@@ -53,6 +53,24 @@ def callout_public(secret: str) -> str:
     return str(nkeys.from_seed(callout_seed(secret).encode()).public_key.decode())  # pyright: ignore[reportAttributeAccessIssue]  # bytes
 
 
+def sealing_key(secret: str) -> bytes:
+    """What seals secrets at rest (askbus.runtime.sealing)."""
+    return derive(secret, "sealing")
+
+
+def sealing_key_text(secret: str) -> str:
+    """The same as ASKBUS_SEALING_KEYS takes it, for a process that is not given the secret itself."""
+    return base64.urlsafe_b64encode(sealing_key(secret)).rstrip(b"=").decode()
+
+
+def read_sealing_key(text: str) -> bytes:
+    """A key from that text. Raises ValueError where it is none."""
+    key = base64.urlsafe_b64decode(text.strip() + "==")
+    if len(key) != 32:
+        raise ValueError("a sealing key has 32 bytes, as base64url")
+    return key
+
+
 def service_database_url(url: str, service: Service, secret: str) -> str:
     """The Postgres address `url` with the service's own role in place of the credentials that it holds."""
     return with_credentials(url, service.role, postgres_password(secret, service))

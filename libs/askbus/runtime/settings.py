@@ -13,6 +13,7 @@ from askbus.access.model import Role
 from askbus.access.zones import TimeZone
 from askbus.models.config import DEFAULT, ApiKey, Endpoint, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
+from askbus.runtime.secrets import read_sealing_key
 
 
 def _known_locale(name: str) -> str:
@@ -87,6 +88,19 @@ class Settings(BaseSettings):
 
     callout_seed: SecretStr | None = Field(None, description="NATS account seed that signs agents' credentials (gateway only).")
 
+    sealing_keys: SecretStr | None = Field(
+        None,
+        description="Keys that seal secrets at rest (question-broker only), 32 bytes each as base64url, separated by commas: the first "
+        "seals, all open. None derives one from ASKBUS_SECRET.",
+    )
+    outbound_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_read_names)] = Field(
+        (),
+        description="Hosts that webhooks may reach inside private networks, and over plain http, separated by commas: 127.0.0.1, "
+        "hooks.internal, hooks.internal:8080.",
+    )
+    webhook_timeout: float = Field(15, gt=0, description="How long one attempt of a webhook may take.")
+    webhook_slots: int = Field(32, ge=1, description="How many attempts of webhooks one question-broker makes at once.")
+
     model_base_url: Endpoint = Field("https://api.openai.com/v1", description="Any OpenAI-compatible endpoint.")
     model_api_key: ApiKey | None = Field(None, description="Its key.")
     model_name: str = Field("gpt-5", description="The model asked for.")
@@ -156,6 +170,13 @@ class Settings(BaseSettings):
     trace_ratio: float = Field(1.0, ge=0, le=1, description="The part of traces that is kept.")
     trace_file: Path | None = Field(None, description="Keep spans in this local file (JSON lines); `askbus trace` reads it.")
     otlp_endpoint: str | None = Field(None, description="Send spans to this OTLP/HTTP collector: http://host:4318")
+
+    @field_validator("sealing_keys")
+    @classmethod
+    def _keys_are_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+        for text in () if keys is None else keys.get_secret_value().split(","):
+            read_sealing_key(text)
+        return keys
 
     @field_validator("models")
     @classmethod

@@ -17,7 +17,7 @@ from askbus.bus.accounts import accounts_block
 from askbus.bus.envelope import Service
 from askbus.bus.provision import Drift, provision
 from askbus.db.migrate import migrate
-from askbus.runtime.secrets import callout_seed, service_database_url, service_nats_url
+from askbus.runtime.secrets import callout_seed, sealing_key_text, service_database_url, service_nats_url
 from askbus.runtime.settings import Settings
 from askbus.stack import records
 from askbus.stack.data import SPANS, DataDirectory
@@ -31,7 +31,7 @@ from askbus.stack.service import ServiceProcess
 HELD_BACK = frozenset(
     f"ASKBUS_{name}"
     for name in (
-        "SECRET", "DATABASE_URL", "NATS_URL", "RECORDS_URL", "CALLOUT_SEED", "MODEL_API_KEY", "MODELS",
+        "SECRET", "SEALING_KEYS", "DATABASE_URL", "NATS_URL", "RECORDS_URL", "CALLOUT_SEED", "MODEL_API_KEY", "MODELS",
         "HTTP_PORT", "HEALTH_HOST", "HEALTH_PORT",
     )
 )  # fmt: skip
@@ -252,6 +252,8 @@ class Stack:
             env["ASKBUS_CALLOUT_SEED"] = callout_seed(secret)
         else:
             env["ASKBUS_HEALTH_PORT"] = str(port)
+        if service is Service.QUESTION_BROKER:
+            env["ASKBUS_SEALING_KEYS"] = base.get("ASKBUS_SEALING_KEYS") or sealing_key_text(secret)
         if service is Service.AGENT_LOOP and "ASKBUS_MODEL_API_KEY" in base:
             env["ASKBUS_MODEL_API_KEY"] = base["ASKBUS_MODEL_API_KEY"]
         if service in ASKS_MODELS and "ASKBUS_MODELS" in base:

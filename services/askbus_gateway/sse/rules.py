@@ -47,6 +47,11 @@ def in_its_project(change: Change, viewer: Viewer) -> bool:
     return viewer.sees(change.project_id)
 
 
+def admins(change: Change, viewer: Viewer) -> bool:  # noqa: ARG001  # the rules' signature
+    """Owners and admins of its workspace."""
+    return viewer.everywhere
+
+
 def person_or(*scopes: Scope) -> Callable[[Principal], bool]:
     """A session, or a token that holds one of the scopes: as the reads of that entity ask for."""
     return lambda by: by.kind is PrincipalKind.SESSION or not by.scopes.isdisjoint(scopes)
@@ -67,6 +72,7 @@ RULES: Mapping[str, Rule] = {
     "thread": Rule(mine, lambda by: by.may(Scope.CHAT)),
     "turn": Rule(mine, lambda by: by.may(Scope.CHAT)),
     "record": Rule(in_its_project, lambda by: by.may(Scope.DATA_READ)),
+    "webhook": Rule(admins, lambda by: by.kind is PrincipalKind.SESSION),
 }
 
 MACHINE_ONLY = frozenset({"membership", "session", "token", "tool_call", "tool_run"})
