@@ -46,7 +46,7 @@ REQUIREMENTS: dict[str, str] = {
     # Records and changes
     "R1": WHOLE,
     "R2": WHOLE,
-    "R3": "whole but for a language of each person's own: values are shown in the deployment's (ASKBUS_LOCALE)",
+    "R3": WHOLE,
     "R4": WHOLE,
     "R5": WHOLE,
     "R6": WHOLE,

@@ -42,6 +42,7 @@ class Direct:
             command.project_id,
             visible=True,
             time_zone=standing.time_zone,
+            locale=standing.locale,
         )
         outcome = await self.work.outcome(job, Running())
         result = outcome.result if outcome is not None and outcome.result is not None else ToolResult.failure(Internal.hidden())

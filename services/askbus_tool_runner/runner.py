@@ -99,6 +99,7 @@ class Runner:
             turn_id=run.turn_id,
             attempt=run.attempt,
             time_zone=standing.time_zone if standing is not None else None,
+            locale=standing.locale if standing is not None else None,
         )
         return await self.work.outcome(job, running)
 

@@ -62,7 +62,8 @@ class Running:
 @dataclass(frozen=True)
 class Job:
     """A call to be run. `arguments` is the JSON that was written; `by` has the rights of this moment, or is None where there are none
-    left; `visible` says whether they see the project; a direct call has no thread and no turn. `time_zone` is the one that they chose."""
+    left; `visible` says whether they see the project; a direct call has no thread and no turn. `time_zone`
+    and `locale` are those that they chose."""
 
     call_id: UUID
     name: str
@@ -74,6 +75,7 @@ class Job:
     turn_id: UUID | None = None
     attempt: int = 1
     time_zone: str | None = None
+    locale: str | None = None
 
 
 class Work:
@@ -139,7 +141,7 @@ class Work:
             pool=self.pool,
             attempt=job.attempt,
             pictures=self.pictures,
-            presentation=Presentation(locale=self.settings.locale, zone=job.time_zone or self.settings.time_zone),
+            presentation=Presentation(locale=job.locale or self.settings.locale, zone=job.time_zone or self.settings.time_zone),
         )
         return tool, _in_span(tool, context, given)
 

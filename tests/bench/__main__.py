@@ -14,10 +14,19 @@ from time import monotonic
 
 import structlog
 import uvloop
-from tests.bench import machine, measuring
+from tests.bench import machine, measuring, team
 from tests.bench.plan import QUICK, WHOLE, Plan
 from tests.bench.report import Report
 from tests.bench.stage import stage
+
+
+async def records(plan: Plan) -> Report:
+    """A run of what reading and changing records costs, and nothing else."""
+    report = Report(machine.facts() | {"Postgres": "fsync is on"})
+    began = monotonic()
+    report.sections |= await team.sections(plan)
+    report.machine["took"] = f"{monotonic() - began:.0f} s"
+    return report
 
 
 async def bench(plan: Plan) -> Report:
@@ -47,6 +56,8 @@ async def bench(plan: Plan) -> Report:
         )
         _say("events")
         report.sections["an event"] = await measuring.events(on, plan)
+    _say(f"records, and a table of {plan.large:,} rows")
+    report.sections |= await team.sections(plan)
     report.machine["took"] = f"{monotonic() - began:.0f} s"
     return report
 
@@ -59,6 +70,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="CPU a turn, first token, commit to SSE.")
     parser.add_argument("--quick", action="store_true", help="less of everything, to see that it works")
+    parser.add_argument("--records", action="store_true", help="only what reading and changing records costs")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--trace-ratio", type=float, default=WHOLE.trace_ratio, help="the part of traces that is kept (%(default)s)"
@@ -69,7 +81,9 @@ def main() -> None:
         resource.RLIMIT_NOFILE, (hard, hard)
     )  # a thousand streams are as many files; the services inherit the limit
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    report = uvloop.run(bench(replace(QUICK if options.quick else WHOLE, trace_ratio=options.trace_ratio)))
+    report = uvloop.run(
+        (records if options.records else bench)(replace(QUICK if options.quick else WHOLE, trace_ratio=options.trace_ratio))
+    )
     sys.stdout.write(f"{report.as_json() if options.json else report.as_text()}\n")
 
 

@@ -20,10 +20,22 @@ class Plan:
     """Streams that all hear of each answer, and how many answers."""
     to_one: tuple[int, int] = (1000, 100)
     """Streams of which one hears, and how many answers."""
+    reads: int = 300
+    """Reads of each kind, and changes applied."""
+    large: int = 5_000_000
+    """Rows of the largest table of a large schema."""
     trace_ratio: float = 0.05
 
 
 WHOLE = Plan()
 QUICK = Plan(
-    warm_up=16, blocks=1, at_once=((1, 16), (16, 48)), resumed=10, idle=1, audiences=((1, 40), (100, 40)), to_one=(100, 40)
+    warm_up=16,
+    blocks=1,
+    at_once=((1, 16), (16, 48)),
+    resumed=10,
+    idle=1,
+    audiences=((1, 40), (100, 40)),
+    to_one=(100, 40),
+    reads=60,
+    large=200_000,
 )

@@ -228,6 +228,18 @@ async def test_a_workspace_tells_the_model_what_a_file_says(admin: Admin, pool: 
     assert await told() is None
 
 
+@pytest.mark.requirement("R3")
+async def test_people_have_a_language(admin: Admin, pool: Pool) -> None:
+    """One that there is; without one it is the deployment's again."""
+    await done(admin("user", "create", "mia@example.org", "Mia"))
+    await done(admin("locale", "mia@example.org", "pt-BR"))
+    refused = await admin("locale", "mia@example.org", "klingon!")
+    assert "'klingon!' is not the name of a language, such as de or en-GB." in refused.output
+    assert await pool.fetchval("SELECT locale FROM users") == "pt-BR"
+    await done(admin("locale", "mia@example.org"))
+    assert await pool.fetchval("SELECT locale FROM users") is None
+
+
 @pytest.mark.requirement("C23")
 async def test_people_and_workspaces_have_a_time_zone(admin: Admin, pool: Pool) -> None:
     """By its IANA name; a name that is none is refused."""

@@ -242,3 +242,19 @@ async def test_a_membership_counts_as_it_is_at_each_call(questions: Composed, co
         assert [(await client.get("/v1/me")).status_code for client in (browser, robot)] == [401, 401]
         await verbs.set_member(pool, company.workspace_id, company["mia"].id, Role.MEMBER)
         assert [(await client.get("/v1/me")).status_code for client in (browser, robot)] == [401, 401]
+
+
+@pytest.mark.requirement("R3")
+async def test_people_say_their_language_and_where_they_are(questions: Composed, company: Company, pool: Pool) -> None:
+    """What is missing stays, null takes it back, nonsense is refused by name; a token says nothing for its owner."""
+    async with questions.client() as browser:
+        await browser.post("/v1/session", json={"code": await code_for(pool, company["mia"])})
+        said = await browser.patch("/v1/me", json={"locale": "de", "time_zone": "Europe/Berlin"})
+        assert (said.status_code, said.json()["locale"], said.json()["time_zone"]) == (200, "de", "Europe/Berlin")
+        said = await browser.patch("/v1/me", json={"locale": None})
+        assert (said.json()["locale"], (await browser.get("/v1/me")).json()["time_zone"]) == (None, "Europe/Berlin")
+        for wrong in ({"locale": "klingon!"}, {"time_zone": "Mars/Olympus"}, {"language": "de"}):
+            refused = await browser.patch("/v1/me", json=wrong)
+            assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+    async with questions.client(await give_token(pool, company["mia"])) as robot:
+        assert (await robot.patch("/v1/me", json={"locale": "de"})).status_code == 403

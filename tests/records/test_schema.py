@@ -5,7 +5,7 @@ import pytest
 from askbus.access.model import Principal
 from askbus.errors import NotFound
 from askbus.records.deny import Policy
-from askbus.records.describe import describe
+from askbus.records.describe import Description, describe
 from askbus.records.engine import Records, open_records
 from askbus.records.model import Kind, QueryPlan
 from askbus.records.query import query
@@ -186,6 +186,52 @@ async def test_a_description_for_the_model_is_bounded_and_says_what_it_leaves_ou
     assert ([one.name for one in part.collections], part.names_only) == (["customers"], ("lines", "logins", "orders"))
     with pytest.raises(NotFound, match="orders"):
         describe(schema, ["order"])
+
+
+async def test_a_large_schema_is_searched_and_paged_within_the_budget(team: TeamDatabase, records: Records) -> None:
+    """Four hundred tables: the best matches come first, what is not described is named or counted, and pages miss nothing."""
+    columns = ", ".join(f"column_{n} text" for n in range(12))
+    tables = "; ".join(f'CREATE TABLE "module_{n}_entries" (id int PRIMARY KEY, {columns})' for n in range(400))
+    wide = ", ".join(f"measurement_number_{n} numeric(12, 4)" for n in range(1000))
+    await team.run(
+        tables,
+        f'CREATE TABLE "SensorReadings" (id int PRIMARY KEY, {wide})',
+        "CREATE TABLE bills (id int PRIMARY KEY, total numeric); COMMENT ON TABLE bills IS 'What customers are to pay: invoices'",
+        "CREATE TABLE invoice_lines (id int PRIMARY KEY); CREATE TABLE notes (id int PRIMARY KEY, invoice_no text)",
+    )
+    schema = await records.schema()
+
+    def names(found: Description) -> list[str]:
+        return [one.name for one in found.collections]
+
+    assert (names(describe(schema, search="invoices")), names(describe(schema, search="Sensor readings"))[0]) == (
+        ["invoice_lines", "bills", "notes"], "SensorReadings",
+    )  # fmt: skip
+    assert "module_7_entries" in describe(schema, search="modul_7_entrys").model_dump_json()
+    seen: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = describe(schema, most=4_000, offset=offset)
+        assert len(page.model_dump_json()) < 5_000
+        assert page.total == 404
+        seen += [*names(page), *page.names_only]
+        assert ("use search" in " ".join(page.cut)) is (page.next_offset is not None)
+        offset = page.next_offset
+    assert sorted(seen) == sorted(schema.collections)
+    [readings] = describe(schema, ["SensorReadings"]).collections
+    assert 100 < len(readings.fields) < 1001
+    assert "SensorReadings has 1001 fields" in describe(schema, ["SensorReadings"]).cut[0]
+    assert len(describe(schema, ["SensorReadings"]).model_dump_json()) < 13_000
+
+
+async def test_a_name_beyond_measure_is_repeated_in_part(shop: TeamDatabase, records: Records) -> None:
+    """Whoever reads the refusal gets the beginning of it, of a collection and of a field."""
+    schema = await records.schema()
+    for name in ("x" * 100_000, "it's\n" * 20_000):
+        for ask in (schema.collection, schema.collection("orders").column):
+            with pytest.raises(NotFound) as refused:
+                ask(name)
+            assert len(str(refused.value)) + len(str(refused.value.details)) < 1500
 
 
 async def test_a_deployments_own_list_denies_and_frees(shop: TeamDatabase) -> None:

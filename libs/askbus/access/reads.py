@@ -42,12 +42,14 @@ class Member(BaseModel):
 
 
 class Me(BaseModel):
-    """Who the caller is, where, and what they may do."""
+    """Who the caller is, where, and what they may do. `locale` and `time_zone` are what they said of themselves, if anything."""
 
     model_config = ConfigDict(frozen=True)
     principal: Principal
     email: str
     name: str
+    locale: str | None
+    time_zone: str | None
     workspace: str
     projects: tuple[Project, ...]
 
@@ -129,11 +131,12 @@ async def agent(db: Executor, token_id: UUID, scope: Scope) -> Principal:
 @dataclass(frozen=True)
 class Standing:
     """A principal with its rights of this moment, for how many seconds its session or token still counts (None: for ever), and the
-    time zone that its user or workspace chose, if any."""
+    time zone that its user or workspace chose and the language that its user did, if any."""
 
     principal: Principal
     seconds_left: float | None
     time_zone: str | None = None
+    locale: str | None = None
 
 
 async def refreshed(db: Executor, principal: Principal) -> Principal | None:
@@ -149,7 +152,7 @@ async def standing(db: Executor, principal: Principal) -> Standing | None:
         return None
     found = {**row, "id": principal.id}
     now = _session(found) if principal.kind is PrincipalKind.SESSION else _token(found)
-    return Standing(now, row["seconds_left"], row["time_zone"])
+    return Standing(now, row["seconds_left"], row["time_zone"], row["locale"])
 
 
 async def person_in_project(db: Executor, user_id: UUID, workspace_id: UUID, project_id: UUID) -> Principal:

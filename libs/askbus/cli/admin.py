@@ -10,7 +10,7 @@ import click
 
 from askbus.access.model import TOKEN_SCOPES, Role, Scope
 from askbus.cli.database import WORKSPACE, on_the_database
-from askbus.cli.deployment import public_url
+from askbus.cli.deployment import public_url, sign_in_link
 from askbus.cli.webhooks import webhook
 
 if TYPE_CHECKING:
@@ -226,6 +226,17 @@ async def set_time_zone(db: "Connection", whose: str, zone: str | None) -> None:
         await verbs.set_time_zone(db, await directory.find_workspace(db, whose), zone)
 
 
+@admin.command("locale")
+@click.argument("email")
+@click.argument("locale", required=False)
+@on_the_database
+async def set_locale(db: "Connection", email: str, locale: str | None) -> None:
+    """Say in which language values are shown to somebody, such as de or en-GB; without one, the deployment's own choice again."""
+    from askbus.access import directory, preferences
+
+    await preferences.set_user_locale(db, await directory.find_user(db, email), locale)
+
+
 @admin.command("list")
 @on_the_database
 async def show_directory(db: "Connection") -> None:
@@ -253,8 +264,3 @@ async def begin_epoch(db: "Connection") -> None:
     from askbus.feed.lineage import new_epoch
 
     click.echo(await new_epoch(db))
-
-
-def sign_in_link(address: str, code: str) -> str:
-    """The code stands in the fragment: browsers send that to nobody."""
-    return f"{address.rstrip('/')}/#login={code}"

@@ -42,6 +42,11 @@ def secret_of(data: Path) -> str:
     return _known("ASKBUS_SECRET", read_embedded(data).secret, data)
 
 
+def sign_in_link(address: str, code: str) -> str:
+    """The code stands in the fragment: browsers send that to nobody."""
+    return f"{address.rstrip('/')}/#login={code}"
+
+
 def trace_file(data: Path) -> Path:
     """Where services keep their spans, whether or not there are any."""
     return Path(os.environ.get("ASKBUS_TRACE_FILE") or data / SPANS)

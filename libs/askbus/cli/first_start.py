@@ -1,6 +1,6 @@
 """Signing in where `askbus up` runs: somebody has to be the owner."""
 
-from askbus.cli.admin import sign_in_link
+from askbus.cli.deployment import sign_in_link
 
 
 async def first_owner(database_url: str, public_url: str) -> str | None:

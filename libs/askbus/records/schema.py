@@ -22,6 +22,8 @@ KINDS = {
 }  # fmt: skip
 SORTABLE = frozenset(Kind) - {Kind.JSON, Kind.BINARY, Kind.ARRAY, Kind.OTHER}
 
+LONGEST_NAMED = 252  # characters of a name that an error repeats: a path through four references takes no more
+
 LABELS = (
     "name", "full_name", "display_name", "first_name last_name", "given_name family_name", "title", "label", "subject", "company",
     "reference", "code", "number", "sku", "slug", "username", "email",
@@ -276,6 +278,8 @@ def folded(name: str) -> str:
 
 def refusal(what: str, name: str, permitted: Iterable[str], *, denied: bool) -> NotFound | PermissionDenied:
     """The error for a name that is unknown or forbidden: it says which, and what is permitted."""
+    short = name if len(name) <= LONGEST_NAMED else f"{name[:LONGEST_NAMED]}…"
+    what, name = what.replace(repr(name), repr(short)), short
     names = list(permitted)
     listed: list[JsonValue] = list(nearest(name, names))
     hint = f" Permitted: {', '.join(map(str, listed))}{', …' if len(names) > len(listed) else ''}." if listed else ""

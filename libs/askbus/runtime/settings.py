@@ -3,28 +3,16 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from babel import Locale as BabelLocale
-from babel import UnknownLocaleError
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_core import from_json
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from askbus.access.locales import Locale
 from askbus.access.model import Role
 from askbus.access.zones import TimeZone
 from askbus.models.config import DEFAULT, ApiKey, Endpoint, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
 from askbus.runtime.secrets import read_sealing_key
-
-
-def _known_locale(name: str) -> str:
-    try:
-        BabelLocale.parse(name.replace("-", "_"))
-    except (ValueError, UnknownLocaleError) as error:
-        raise ValueError(f"{name!r} is not the name of a language, such as de or en-GB") from error
-    return name
-
-
-Locale = Annotated[str, AfterValidator(_known_locale)]
 
 
 class SettingsError(SystemExit):
@@ -127,7 +115,10 @@ class Settings(BaseSettings):
     time_zone: TimeZone = Field(
         "UTC", description="Where people are, as an IANA name, unless they or their workspace say otherwise."
     )
-    locale: Locale = Field("en", description="The language in which numbers and dates of records are shown, such as de or en-GB.")
+    locale: Locale = Field(
+        "en",
+        description="The language in which numbers and dates of records are shown to people who chose none, such as de or en-GB.",
+    )
     thread_messages: int = Field(
         10_000, ge=4, description="How many messages of one conversation are kept; past that its oldest exchanges go, whole."
     )

@@ -20,6 +20,10 @@ class DescribeRecords(Request):
     """Which collections to describe."""
 
     collections: tuple[str, ...] = Field(default=(), max_length=50, description="Their names; all collections unless given.")
+    search: str = Field(
+        default="", max_length=200, description="Words of what is looked for: in names, comments and fields, the best first."
+    )
+    offset: int = Field(default=0, ge=0, le=100_000, description="Collections to skip: next_offset of the previous answer.")
 
 
 class Changes(Request):

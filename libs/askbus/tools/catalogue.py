@@ -20,7 +20,8 @@ DESCRIBE_RECORDS = ToolSpec(
     description=(
         "Lists the collections of records that can be read, with their fields, types, keys and references. Call it before "
         "naming a collection or field that has not been seen in this conversation: other tools accept exact names only. "
-        "When not everything fits, names_only holds the rest; ask for those by name. It reads no records."
+        "When not everything fits, names_only holds the rest, to be asked for by name, and cut says what else is missing; of many "
+        "collections, find the right ones with search. It reads no records."
     ),
     input=DescribeRecords,
     output=Description,

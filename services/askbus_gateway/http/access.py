@@ -9,8 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access import reads, verbs
+from askbus.access import preferences, reads, verbs
+from askbus.access.locales import Locale
 from askbus.access.model import Scope
+from askbus.access.zones import TimeZone
 from askbus.errors import PermissionDenied
 from askbus.runtime.telemetry import traceparent
 from askbus_gateway.http.gate import Gate, body, guarded, path_id, present, refuse_foreign_pages, require_person
@@ -42,6 +44,13 @@ class TokenBody(_Body):
     expires_at: Annotated[AwareDatetime, AfterValidator(_in_utc)] | None = None
 
 
+class OwnBody(_Body):
+    """What somebody says of themselves; null takes it back, what is missing stays."""
+
+    locale: Locale | None = None
+    time_zone: TimeZone | None = None
+
+
 class NewToken(BaseModel):
     """A token that was just made. `secret` is shown here and never again."""
 
@@ -66,6 +75,7 @@ class Access:
     def routes(self) -> list[Route]:
         return [
             Route("/v1/me", guarded(self.me), methods=["GET"]),
+            Route("/v1/me", guarded(self.set_own), methods=["PATCH"]),
             Route("/v1/session", guarded(self.sign_in), methods=["POST"]),
             Route("/v1/session", guarded(self.sign_out), methods=["DELETE"]),
             Route("/v1/tokens", guarded(self.tokens), methods=["GET"]),
@@ -76,6 +86,13 @@ class Access:
 
     async def me(self, request: Request) -> Response:
         by = await self.gate.principal(request)
+        return present(await reads.me(self.gate.pool, by))
+
+    async def set_own(self, request: Request) -> Response:
+        by = await self.gate.principal(request)
+        require_person(by)
+        said = await body(request, OwnBody)
+        await preferences.set_own(self.gate.pool, by, said.model_dump(exclude_unset=True))
         return present(await reads.me(self.gate.pool, by))
 
     async def members(self, request: Request) -> Response:

@@ -15,7 +15,8 @@ async def describe_records(context: Context, request: DescribeRecords) -> Descri
     """The collections that may be read, as many as fit."""
 
     async def run(schema: Schema) -> Description:
-        return describe(schema, request.collections, min(MOST_CHARACTERS, context.most_bytes // 2))
+        most = min(MOST_CHARACTERS, context.most_bytes // 2)
+        return describe(schema, request.collections, most, search=request.search, offset=request.offset)
 
     return await context.records.with_schema(run)
 

@@ -1,5 +1,5 @@
 -- Whether a principal that was authenticated before is still who it was: same session or token, role as it is now. No row: it ended.
-SELECT m.user_id, m.workspace_id, m.role, m.demo, w.demo_chat, t.scopes, t.projects, coalesce(u.time_zone, w.time_zone) AS time_zone,
+SELECT m.user_id, m.workspace_id, m.role, m.demo, w.demo_chat, t.scopes, t.projects, coalesce(u.time_zone, w.time_zone) AS time_zone, u.locale,
        extract(epoch FROM coalesce(t.expires_at, s.expires_at) - now())::float8 AS seconds_left
   FROM memberships m
   JOIN workspaces w ON w.id = m.workspace_id

@@ -1,0 +1,1 @@
+UPDATE users SET locale = :locale WHERE id = :id
