@@ -1,4 +1,4 @@
-"""How much is measured. The whole takes two to three minutes on two cores; the quick one, to see that it works, about one."""
+"""How much is measured. The quick one is there to see that it works."""
 
 from dataclasses import dataclass
 
