@@ -21,7 +21,7 @@ up: $(INSTALLED)  ## start everything here: Postgres, NATS and the six services
 	$(BIN)/askbus up
 
 test: $(INSTALLED) $(CLIENTS)  ## all tests, or some: make test TESTS=tests/stack
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS)
+	$(BIN)/python -m pytest -n 3 $(TESTS)
 
 lint: $(INSTALLED)  ## style, types and import rules
 	@$(MAKE) --no-print-directory -j2 style types

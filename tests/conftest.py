@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.spread import Spread, turn
 
 from askbus.db.migrate import migrate
 from askbus.testing.servers import (
@@ -18,17 +20,16 @@ from askbus.testing.servers import (
     run_postgres,
 )
 
-SHARED_STACK = {"flows": "stack", "faults": "stack", "browser": "stack", "loop": "loop"}
-"""Folders whose tests share one stack, so that one test process runs them all."""
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Spread:
+    """Whatever `--dist` says: how these tests are spread is theirs to know."""
+    return Spread(config, log)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests that share a stack together when tests are spread over processes."""
-    for item in items:
-        group = SHARED_STACK.get(item.path.relative_to(Path(__file__).parent).parts[0])
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
+    """What takes longest comes first."""
+    items.sort(key=lambda item: turn(item.nodeid))
 
 
 @pytest.fixture(scope="session")

@@ -47,11 +47,11 @@ OPTIONS = [
     "--disable-sync",
 ]
 
-PATIENCE = 15_000
+PATIENCE = 60_000
 """Milliseconds in which a page has to show what is expected of it, also on a busy machine."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def browser() -> AsyncIterator[Browser]:
     """The machine's own Chromium, without a window."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
@@ -64,7 +64,7 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def model() -> AsyncIterator[ScriptedModel]:
     """The scripted model, in its own process."""
     async with ScriptedModel(SCRIPT) as model:
@@ -80,7 +80,7 @@ class Stack:
     shop: TeamDatabase
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def stack(
     postgres_server: Server, migrated_template: str, model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stack]:

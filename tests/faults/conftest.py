@@ -68,14 +68,14 @@ class World:
             await connection.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def forks() -> Iterator[ForkServer]:
     """Where this folder's services come from: a process that has imported them, since they start hundreds of times."""
     with ForkServer() as forks:
         yield forks
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def options(forks: ForkServer) -> Callable[[Path, str], Options]:
     """How a stack for fault tests is started, given its folder and the model's address."""
 
@@ -90,7 +90,7 @@ def options(forks: ForkServer) -> Callable[[Path, str], Options]:
     return make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def world(tmp_path_factory: pytest.TempPathFactory, options: Callable[[Path, str], Options]) -> AsyncIterator[World]:
     """One stack for every test of this folder that leaves it whole."""
     folder = tmp_path_factory.mktemp("stack")

@@ -10,7 +10,7 @@ from tests.faults.conftest import World
 
 from askbus.testing.invariants import assert_invariants
 
-pytestmark = [pytest.mark.drill, pytest.mark.xdist_group("stack")]
+pytestmark = pytest.mark.drill
 
 TURNS = QUESTIONS = 200
 AT_ONCE = 8

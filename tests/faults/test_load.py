@@ -12,7 +12,7 @@ from askbus.testing.invariants import assert_invariants
 from askbus.testing.patient import Patient
 from askbus.testing.waiting import until
 
-pytestmark = [pytest.mark.drill, pytest.mark.xdist_group("stack")]
+pytestmark = pytest.mark.drill
 
 AT_ONCE = 1000
 PARKED = int(os.environ.get("ASKBUS_DRILL_PARKED", "10000"))

@@ -10,7 +10,7 @@ from tests.faults.conftest import World
 from askbus.testing.invariants import assert_invariants
 from askbus.testing.waiting import until
 
-pytestmark = [pytest.mark.xdist_group("stack"), pytest.mark.requirement("C2", "O2", "O3")]
+pytestmark = pytest.mark.requirement("C2", "O2", "O3")
 
 
 async def restart(world: World, server: str) -> None:

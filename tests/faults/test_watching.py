@@ -12,7 +12,7 @@ from askbus.testing.patient import Patient
 from askbus.testing.streams import Event, events
 from askbus.testing.waiting import until
 
-pytestmark = [pytest.mark.xdist_group("stack"), pytest.mark.requirement("C25")]
+pytestmark = pytest.mark.requirement("C25")
 
 SAID = "first second third"
 

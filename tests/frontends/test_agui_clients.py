@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.frontends.stage import Player, Stage, a_name, player
 
-pytestmark = [pytest.mark.xdist_group("frontends"), pytest.mark.requirement("C26")]
+pytestmark = pytest.mark.requirement("C26")
 CURRENT, PINNED = "@ag-ui/client", "ag-ui-client-0.0.59"
 
 

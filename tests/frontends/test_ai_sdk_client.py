@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.frontends.stage import Player, Stage, a_name, player
 
-pytestmark = [pytest.mark.xdist_group("frontends"), pytest.mark.requirement("C36")]
+pytestmark = pytest.mark.requirement("C36")
 
 
 @pytest.fixture(scope="module")

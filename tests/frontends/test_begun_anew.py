@@ -19,7 +19,7 @@ from askbus.testing.servers import Server, TestDatabase
 from askbus.testing.turns import RunningTurn, running_turn
 from askbus_gateway.app import make_app as make_gateway
 
-pytestmark = [pytest.mark.xdist_group("frontends"), pytest.mark.requirement("C25", "C26")]
+pytestmark = pytest.mark.requirement("C25", "C26")
 
 PIECES = (
     ("1.1.1", '{"type":"step","step":1,"attempt":1}'),

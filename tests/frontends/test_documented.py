@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.stage import JS, Stage, a_name, node
 
-pytestmark = [pytest.mark.xdist_group("frontends"), pytest.mark.requirement("C26", "C36")]
+pytestmark = pytest.mark.requirement("C26", "C36")
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/frontends.md").read_text("utf-8")
 AG_UI, AI_SDK = re.findall(r"```js\n(.*?)```", DOCUMENT, re.DOTALL)

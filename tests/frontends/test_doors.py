@@ -12,7 +12,7 @@ from tests.frontends.stage import Stage, a_name
 from askbus.access import frontends
 from askbus.testing.people import give_token
 
-pytestmark = [pytest.mark.xdist_group("frontends"), pytest.mark.requirement("C36")]
+pytestmark = pytest.mark.requirement("C36")
 
 
 def run(thread: str | None = None, *said: str, **more: Any) -> dict[str, Any]:

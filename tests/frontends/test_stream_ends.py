@@ -18,7 +18,7 @@ from askbus.testing.servers import Server, TestDatabase
 from askbus.testing.turns import RunningTurn, running_turn
 from askbus_gateway.app import make_app as make_gateway
 
-pytestmark = [pytest.mark.xdist_group("frontends"), pytest.mark.requirement("C26", "C36")]
+pytestmark = pytest.mark.requirement("C26", "C36")
 
 
 class Watched:

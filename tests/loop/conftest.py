@@ -51,7 +51,7 @@ BUDGETS = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
     """The team's own records."""
     async with team_database(postgres_server.url) as shop:
@@ -59,14 +59,14 @@ async def shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
         yield shop
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def model() -> AsyncIterator[ScriptedModel]:
     """The scripted model, in its own process."""
     async with ScriptedModel(SCRIPT) as model:
         yield model
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def stack(
     postgres_server: Server,
     migrated_template: str,

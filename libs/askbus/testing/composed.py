@@ -79,7 +79,7 @@ async def compose(
 
 
 async def _ready(app: App, running: Sequence[asyncio.Task[None]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while not all((await app.door.ready()).values()):
             for task in running:
                 if task.done():

@@ -48,7 +48,7 @@ class ScriptedModel:
             raise RuntimeError("the scripted model did not start; its error output says why")
         # No connection is kept: a fixture may open this in one event loop and tests use it in others.
         limits = httpx2.Limits(max_keepalive_connections=0)
-        self._control = httpx2.AsyncClient(base_url=self.base_url.removesuffix("/v1"), timeout=30, limits=limits)
+        self._control = httpx2.AsyncClient(base_url=self.base_url.removesuffix("/v1"), timeout=90, limits=limits)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -71,7 +71,7 @@ class ScriptedModel:
         response = await self._control.get("/control/requests")
         return _SEEN.validate_json(response.content)
 
-    async def until(self, state: State, count: int = 1, *, timeout: float = 10) -> list[SeenRequest]:
+    async def until(self, state: State, count: int = 1, *, timeout: float = 60) -> list[SeenRequest]:
         """Wait until so many requests have been in `state`. Raises TimeoutError with the states seen instead."""
         query = {"state": state, "count": str(count), "timeout": str(timeout)}
         response = await self._control.get("/control/until", params=query)

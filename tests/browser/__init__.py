@@ -1,0 +1,1 @@
+"""The console in a browser. A package, so that what its tests share ends with them."""

@@ -1,0 +1,1 @@
+"""Conversations with files. A package, so that what its tests share ends with them."""

@@ -1,0 +1,1 @@
+"""Turns. A package, so that what its tests share ends with them."""
