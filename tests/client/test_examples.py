@@ -1,6 +1,7 @@
 """The examples of docs/agents, run as they stand."""
 
 import asyncio
+import os
 import re
 import sys
 from pathlib import Path
@@ -16,6 +17,9 @@ from askbus.testing.waiting import until
 PAGE = Path(__file__).parents[2] / "docs" / "agents" / "README.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 
+(SHELL,) = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+COMMANDS = {"http": [sys.executable, "-c", EXAMPLES[0]], "bus": [sys.executable, "-c", EXAMPLES[1]], "shell": ["sh", "-c", SHELL]}
+
 
 def test_there_are_examples_for_both_doors() -> None:
     """One over HTTP, one on the bus."""
@@ -23,7 +27,7 @@ def test_there_are_examples_for_both_doors() -> None:
 
 
 @pytest.mark.requirement("Q6", "Q15")
-@pytest.mark.parametrize("example", EXAMPLES, ids=["http", "bus"])
+@pytest.mark.parametrize("example", list(COMMANDS))
 async def test_an_example_of_the_documentation_does_what_it_says(
     stage: Stage, company: Company, pool: Pool, example: str
 ) -> None:
@@ -34,9 +38,11 @@ async def test_an_example_of_the_documentation_does_what_it_says(
         "ASKBUS_PROJECT": str(company.north),
         "ASKBUS_URL": stage.http,
         "ASKBUS_NATS_URL": stage.nats.url,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", example, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        *COMMANDS[example], env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
 
     async def asked() -> bool:

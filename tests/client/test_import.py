@@ -25,6 +25,12 @@ sys.meta_path.insert(0, Blocked())
 import askbus.client
 for client in (askbus.client.HttpClient, askbus.client.BusClient):
     assert client.ask
+if not {"click"} & blocked:
+    from click.testing import CliRunner
+    import askbus.cli
+    assert CliRunner().invoke(askbus.cli.main, ["ask", "--help"]).exit_code == 0
+    refused = CliRunner().invoke(askbus.cli.main, ["config"])
+    assert "askbus[server]" in refused.output, refused.output
 """
 
 

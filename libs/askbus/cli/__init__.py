@@ -12,6 +12,10 @@ from askbus.errors import AskbusError
 from askbus.stack.process import StackError
 
 COMMANDS = {
+    "ask": "askbus.cli.ask:ask",
+    "wait": "askbus.cli.ask:wait",
+    "list": "askbus.cli.ask:list_open",
+    "cancel": "askbus.cli.ask:cancel",
     "up": "askbus.cli.up:up",
     "admin": "askbus.cli.admin:admin",
     "frontend": "askbus.cli.frontend:frontend",
@@ -46,6 +50,10 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except (AskbusError, StackError) as error:
             raise click.ClickException(str(error)) from error
+        except ModuleNotFoundError as error:
+            raise click.ClickException(
+                f"This needs {error.name}, which comes with the server: pip install 'askbus[server]'."
+            ) from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
