@@ -180,3 +180,49 @@ async def test_who_answers_second_is_shown_the_first_answer(visit: Visits, robot
     await expect(page.get_by_role("dialog")).to_contain_text("Answered by max")
     await expect(page.get_by_role("dialog").get_by_text("left", exact=True)).to_be_visible()
     await expect(page.get_by_role("dialog").get_by_role("button", name="Answer")).to_have_count(0)
+
+
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><b>Bold?</b>"
+
+
+@pytest.mark.requirement("Q11", "Q12", "W5")
+async def test_what_is_seen_put_off_and_escalated_shows_in_every_tab(
+    visit: Visits, robot: Robot, company: Company, pool: Pool
+) -> None:
+    """The most urgent first, with what is new marked; opening one makes it seen in the other tab too, putting it off takes it from what is
+    for this person and from nobody else; and markup in a question stays what somebody wrote."""
+    calm = await robot.asks(HOSTILE)
+    await robot.asks(
+        "Is the site down?",
+        priority="urgent",
+        assignee_id=str(company["max"].id),
+        escalate={"after": 1, "user_id": str(company["mia"].id)},
+    )
+    context = await visit.context("mia")
+    page, tab = await visit.page(context), await visit.page(context)
+    other = await visit("max")
+    for shown in (page, tab):
+        await expect(shown.get_by_role("button", name="Questions: 2 open, 2 for you, 2 not seen yet")).to_be_visible(
+            timeout=15_000
+        )
+    rows = page.get_by_role("region", name="Waiting for a decision").get_by_role("listitem")
+    await expect(rows.nth(0)).to_contain_text("escalated")
+    await expect(rows.nth(1)).to_contain_text("not seen yet")
+    await open_question(page, "Bold?")
+    await expect(tab.get_by_role("button", name="Questions: 2 open, 2 for you, 1 not seen yet")).to_be_visible()
+    await page.get_by_role("button", name="Later").click()
+    await page.get_by_role("button", name="In an hour").click()
+    await expect(page.get_by_role("dialog")).to_contain_text("Put off, back in 1 hour")
+    for shown in (page, tab):
+        await expect(shown.get_by_role("button", name="Questions: 2 open, 1 for you, 1 not seen yet")).to_have_count(1)
+    await bell(other, count=2, mine=2).to_be_visible()
+    await page.get_by_role("button", name="Bring back").click()
+    await expect(tab.get_by_role("button", name="Questions: 2 open, 2 for you, 1 not seen yet")).to_be_visible()
+    assert await page.title() != "owned"
+    assert await page.locator("img[src=x]").count() == 0
+    assert (
+        await pool.fetchval(
+            "SELECT count(*) FROM question_marks WHERE question_id = $1 AND user_id = $2", calm, company["mia"].id
+        )
+        == 1
+    )

@@ -48,6 +48,26 @@ async def test_one_call_can_ask_and_wait(door: Door, stage: Stage, company: Comp
         assert (await asking).answer == "this one"
 
 
+@pytest.mark.requirement("Q13", "Q2")
+async def test_several_are_asked_as_one_and_waited_for_together(door: Door, stage: Stage, company: Company, pool: Pool) -> None:
+    """In their order; the wait ends with the last answer; a set with an impossible one is refused and asks nothing."""
+    async with door(await give_token(pool, company["mia"])) as bus:
+        wanted = [{"project_id": company.north, "text": f"Question {n}?"} for n in range(3)]
+        set_id = uuid4()
+        asked = await bus.ask_many(wanted, set_id=set_id)
+        assert [one.text for one in asked] == ["Question 0?", "Question 1?", "Question 2?"]
+        waiting = asyncio.create_task(bus.ask_many(wanted, set_id=set_id, wait_seconds=30))
+        for n in (2, 0, 1):
+            assert not waiting.done()
+            await stage.answer(company["max"], asked[n].id, f"answer {n}")
+        assert [(one.id, one.answer) for one in await waiting] == [(one.id, f"answer {n}") for n, one in enumerate(asked)]
+        with pytest.raises(NotFound, match="Question 2 of the set"):
+            await bus.ask_many([wanted[0], {**wanted[1], "project_id": company.south}])
+        with pytest.raises(InvalidInput, match="at most 20"):
+            await bus.ask_many(wanted * 7)
+    assert await pool.fetchval("SELECT count(*) FROM questions") == 3
+
+
 @pytest.mark.requirement("Q1", "Q6")
 async def test_what_is_asked_twice_counts_once(door: Door, stage: Stage, company: Company, pool: Pool) -> None:
     """The same id, sent again, finds the same question; so does a dedupe key, also once it is answered."""

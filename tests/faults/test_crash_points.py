@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
-from tests.faults import scenes
+from tests.faults import asking, scenes
 from tests.faults.conftest import World
 
 from askbus.testing.invariants import assert_invariants
@@ -21,6 +21,7 @@ REPEATING: Scenes = (scenes.a_turn_is_repeated,)
 FAILING: Scenes = (scenes.a_turn_fails,)
 ASKING: Scenes = (scenes.an_agent_asks,)
 STOPPING: Scenes = (scenes.a_turn_is_stopped,)
+SEVERAL: Scenes = (asking.an_agent_asks_several,)
 DECIDING: Scenes = (scenes.small_decisions,)
 PROPOSING: Scenes = (scenes.an_agent_proposes,)
 PAINTING: Scenes = (scenes.a_picture_is_made,)
@@ -51,9 +52,12 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
     (TURN, {"agent-loop": "relay.agent-loop.before_publish", "action-applier": "records.apply.before_commit"}),
     (TURN, {"agent-loop": "relay.agent-loop.after_publish", "action-applier": "records.apply.after_commit"}),
     (TURN, {"agent-loop": "agent.model.before_record:2", "action-applier": "applier.apply.before_copy"}),
-    (TURN, {"agent-loop": "agent.model.after_record:2", "action-applier": "applier.apply.after_copy"}),
-    (TURN, {"agent-loop": "agent.claim.after_commit:2", "action-applier": "applier.undo.before_commit"}),
-    (TURN, {"agent-loop": "agent.model.after_record:3", "action-applier": "applier.undo.after_commit"}),
+    (TURN + SEVERAL, {"agent-loop": "agent.model.after_record:2", "action-applier": "applier.apply.after_copy",
+                      "question-broker": "broker.ask_set.between:2", "expiry": "expiry.remind.after_commit"}),
+    (TURN + SEVERAL, {"agent-loop": "agent.claim.after_commit:2", "action-applier": "applier.undo.before_commit",
+                      "question-broker": "broker.ask_set.after_commit", "expiry": "expiry.escalate.after_commit"}),
+    (TURN + SEVERAL, {"agent-loop": "agent.model.after_record:3", "action-applier": "applier.undo.after_commit",
+                      "question-broker": "broker.ask_set.before_commit"}),
     (TURN, {"action-applier": "applier.undo.before_target", "tool-runner": "runner.start.after_commit:2"}),
     (TURN, {"action-applier": "records.undo.claimed", "tool-runner": "runner.finish.before_commit:2"}),
     (TURN + ASKING, {"action-applier": "records.undo.locked", "question-broker": "broker.ask_back.before_commit",

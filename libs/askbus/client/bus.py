@@ -18,8 +18,18 @@ from askbus.client.agent import AgentClient, as_id
 from askbus.client.link import Link
 from askbus.client.patience import PATIENCE, persistently
 from askbus.errors import AskbusError
-from askbus.questions.agents import MOST_UNTOLD, AskRequest, Heard, HeardRequest, ListRequest, OneRequest, UntoldRequest
+from askbus.questions.agents import (
+    MOST_UNTOLD,
+    AskRequest,
+    AskSetRequest,
+    Heard,
+    HeardRequest,
+    ListRequest,
+    OneRequest,
+    UntoldRequest,
+)
 from askbus.questions.model import Ask, Question, QuestionDetail, QuestionFilter, QuestionPage, Untold
+from askbus.questions.sets import AskedSet, AskSet
 
 log = logging.getLogger("askbus.client")
 
@@ -119,6 +129,10 @@ class BusClient(AgentClient):
 
     async def _ask(self, question_id: UUID, ask: Ask) -> Question:
         return await self._call("ask", AskRequest(question_id=question_id, ask=ask), Question)
+
+    async def _ask_many(self, set_id: UUID, said: AskSet) -> tuple[UUID, ...]:
+        asked = await self._call("ask_many", AskSetRequest(set_id=set_id, said=said), AskedSet)
+        return tuple(one.id for one in asked.questions)
 
     async def _page(self, wanted: QuestionFilter) -> QuestionPage:
         return await self._call("list", ListRequest(filter=wanted), QuestionPage)

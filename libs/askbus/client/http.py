@@ -13,6 +13,7 @@ from askbus.client.agent import AgentClient, as_id
 from askbus.client.patience import PATIENCE, jittered, persistently
 from askbus.errors import BY_CODE, AskbusError, ErrorBody, Internal, InvalidInput, TimedOut, Unavailable
 from askbus.questions.model import Ask, Question, QuestionDetail, QuestionFilter, QuestionPage
+from askbus.questions.sets import AskSet
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -23,6 +24,12 @@ CUT_SHORT = 1.0
 """Seconds before asking again when a wait came back early: that gateway is stopping."""
 
 OUTAGES = {502, 503, 504}
+
+
+class Together(BaseModel):
+    """What a set is answered with."""
+
+    questions: tuple[QuestionDetail, ...]
 
 
 class HttpClient(AgentClient):
@@ -74,6 +81,11 @@ class HttpClient(AgentClient):
         return await self._call(
             "POST", "/v1/questions", Question, key=question_id, body=ask.model_dump_json(exclude_defaults=True)
         )
+
+    async def _ask_many(self, set_id: UUID, said: AskSet) -> tuple[UUID, ...]:
+        body = said.model_dump_json(exclude_defaults=True)
+        asked = await self._call("POST", "/v1/questions/batch", Together, key=set_id, body=body)
+        return tuple(one.id for one in asked.questions)
 
     async def _page(self, wanted: QuestionFilter) -> QuestionPage:
         params = {name: str(value) for name, value in wanted.model_dump(mode="json", exclude_defaults=True).items()}

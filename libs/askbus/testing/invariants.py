@@ -53,6 +53,16 @@ ALWAYS: Mapping[str, str] = {
     "an answer was audited twice, or not at all": """
         SELECT q.id FROM questions q WHERE q.state = 'answered'
            AND 1 <> (SELECT count(*) FROM audit_log l WHERE l.entity_id = q.id AND l.event = 'question.answered')""",
+    "a reminder or an escalation was told twice": """
+        SELECT entity_id FROM change_log WHERE fact IN ('question.reminded', 'question.escalated')
+         GROUP BY entity_id, fact HAVING count(*) > 1""",
+    "the inbox counts what is not open, or not what is": """
+        SELECT coalesce(q.project_id, t.project_id)
+          FROM (SELECT project_id, count(*) AS open FROM questions WHERE state = 'open' AND turn_id IS NULL GROUP BY 1) q
+          FULL JOIN (SELECT project_id, sum(open) AS open FROM question_tallies GROUP BY 1) t USING (project_id)
+         WHERE coalesce(q.open, 0) <> coalesce(t.open, 0)""",
+    "a settled question is still marked": """
+        SELECT q.id FROM questions q JOIN question_marks k ON k.question_id = q.id WHERE q.state <> 'open'""",
     "a call asked or proposed twice": """
         SELECT call_id FROM (SELECT call_id FROM questions UNION ALL SELECT call_id FROM actions) made
          WHERE call_id IS NOT NULL GROUP BY call_id HAVING count(*) > 1""",

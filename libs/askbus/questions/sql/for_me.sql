@@ -10,7 +10,7 @@ WITH mine AS MATERIALIZED (
        AND (:projects::uuid[] IS NULL OR a.project_id = ANY (:projects::uuid[]))
        AND (:project_id::uuid IS NULL OR a.project_id = :project_id) AND a.may_write),
 start AS MATERIALIZED (
-    SELECT coalesce(b.priority, 'urgent') AS priority, coalesce(b.asked_at, 'infinity') AS asked_at,
+    SELECT coalesce(b.priority, :priority, 'urgent') AS priority, coalesce(b.asked_at, 'infinity') AS asked_at,
            coalesce(b.id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id
       FROM (VALUES (true)) one
       LEFT JOIN questions b ON b.id = :before AND b.workspace_id = :workspace_id
@@ -23,6 +23,7 @@ unassigned AS (
              FROM open_questions q
             WHERE q.project_id = m.project_id AND q.assignee_id IS NULL
               AND (q.priority, q.asked_at, q.id) < ((SELECT priority FROM start), (SELECT asked_at FROM start), (SELECT id FROM start))
+              AND q.priority >= coalesce(:priority, 'low'::priority)
               AND CASE WHEN (q.turn_id IS NULL OR q.user_id = :user_id) AND (:priority::priority IS NULL OR q.priority = :priority)
                         AND (:asker::uuid IS NULL OR q.asker_id = :asker) AND (:assignee::uuid IS NULL OR q.assignee_id = :assignee)
                         AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id)
@@ -39,6 +40,7 @@ assigned AS (
              FROM open_questions q
             WHERE q.project_id = m.project_id AND q.assignee_id = :user_id
               AND (q.priority, q.asked_at, q.id) < ((SELECT priority FROM start), (SELECT asked_at FROM start), (SELECT id FROM start))
+              AND q.priority >= coalesce(:priority, 'low'::priority)
               AND CASE WHEN (q.turn_id IS NULL OR q.user_id = :user_id) AND (:priority::priority IS NULL OR q.priority = :priority)
                         AND (:asker::uuid IS NULL OR q.asker_id = :asker) AND (:assignee::uuid IS NULL OR q.assignee_id = :assignee)
                         AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id)
@@ -57,6 +59,7 @@ escalated AS (
                     ORDER BY e.escalate_at OFFSET 0) q
             WHERE q.assignee_id <> :user_id AND (q.escalate_user = :user_id OR m.role <= q.escalate_role)
               AND (q.priority, q.asked_at, q.id) < ((SELECT priority FROM start), (SELECT asked_at FROM start), (SELECT id FROM start))
+              AND q.priority >= coalesce(:priority, 'low'::priority)
               AND CASE WHEN (q.turn_id IS NULL OR q.user_id = :user_id) AND (:priority::priority IS NULL OR q.priority = :priority)
                         AND (:asker::uuid IS NULL OR q.asker_id = :asker) AND (:assignee::uuid IS NULL OR q.assignee_id = :assignee)
                         AND NOT (:token_id::uuid IS NOT NULL AND q.token_id IS NOT NULL AND q.user_id = :user_id)

@@ -9,7 +9,7 @@ WITH mine AS MATERIALIZED (
        AND (:projects::uuid[] IS NULL OR a.project_id = ANY (:projects::uuid[]))
        AND (:project_id::uuid IS NULL OR a.project_id = :project_id)),
 start AS MATERIALIZED (
-    SELECT coalesce(b.priority, 'urgent') AS priority, coalesce(b.asked_at, 'infinity') AS asked_at,
+    SELECT coalesce(b.priority, :priority, 'urgent') AS priority, coalesce(b.asked_at, 'infinity') AS asked_at,
            coalesce(b.id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id
       FROM (VALUES (true)) one
       LEFT JOIN questions b ON b.id = :before AND b.workspace_id = :workspace_id
@@ -22,6 +22,7 @@ in_projects AS (
              FROM open_questions q
             WHERE q.project_id = m.project_id
               AND (q.priority, q.asked_at, q.id) < ((SELECT priority FROM start), (SELECT asked_at FROM start), (SELECT id FROM start))
+              AND q.priority >= coalesce(:priority, 'low'::priority)
               AND CASE WHEN (q.turn_id IS NULL OR q.user_id = :user_id) AND (:priority::priority IS NULL OR q.priority = :priority)
                         AND NOT (:unseen AND EXISTS (SELECT FROM question_marks_now k
                                                       WHERE k.question_id = q.id AND k.user_id = :user_id AND k.seen))
@@ -36,6 +37,7 @@ assigned AS (
              FROM open_questions q
             WHERE q.project_id = m.project_id AND q.assignee_id = :assignee
               AND (q.priority, q.asked_at, q.id) < ((SELECT priority FROM start), (SELECT asked_at FROM start), (SELECT id FROM start))
+              AND q.priority >= coalesce(:priority, 'low'::priority)
               AND CASE WHEN (q.turn_id IS NULL OR q.user_id = :user_id) AND (:priority::priority IS NULL OR q.priority = :priority)
                         AND NOT (:unseen AND EXISTS (SELECT FROM question_marks_now k
                                                       WHERE k.question_id = q.id AND k.user_id = :user_id AND k.seen))
@@ -50,6 +52,7 @@ asked AS (
              FROM open_questions q
             WHERE q.asker_id = :asker AND q.project_id = m.project_id
               AND (q.priority, q.asked_at, q.id) < ((SELECT priority FROM start), (SELECT asked_at FROM start), (SELECT id FROM start))
+              AND q.priority >= coalesce(:priority, 'low'::priority)
               AND CASE WHEN (q.turn_id IS NULL OR q.user_id = :user_id) AND (:priority::priority IS NULL OR q.priority = :priority)
                         AND (:assignee::uuid IS NULL OR q.assignee_id = :assignee)
                         AND NOT (:unseen AND EXISTS (SELECT FROM question_marks_now k

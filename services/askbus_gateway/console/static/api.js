@@ -109,6 +109,8 @@ export const api = {
   question: (id) => send('GET', `/v1/questions/${id}`),
   answer: (id, answer) => send('POST', `/v1/questions/${id}/answer`, { answer }),
   decline: (id, reason) => send('POST', `/v1/questions/${id}/decline`, reason ? { reason } : {}),
+  seen: (ids) => send('POST', '/v1/questions/seen', { question_ids: ids }),
+  snooze: (id, until) => send('POST', `/v1/questions/${id}/snooze`, { until }),
   askBack: (id, text) => send('POST', `/v1/questions/${id}/ask-back`, { text }),
 
   actions: (wanted = {}) => send('GET', `/v1/actions${query(wanted)}`),

@@ -21,7 +21,7 @@ export function isOpen({ entity, status }) {
  * - `init(entities)`: everything that is open, at the beginning and whenever the stream had to begin anew;
  * - `upsert(change)`: this one is new, or changed and is open still;
  * - `remove(change)`: this one is not open any more;
- * - `counts({open, for_me})`: the inbox in two numbers;
+ * - `counts({open, for_me, unseen})`: the inbox in numbers; the last comes a moment after the others;
  * - `status(status)`: how the connection is, as in stream.js;
  * - `access()`: the user's rights changed, or the session ended.
  *
@@ -34,7 +34,7 @@ export class Feed {
   #counting = null;
   #uncounted = false;
   entities = new Map();
-  counts = { open: 0, for_me: 0 };
+  counts = { open: 0, for_me: 0, unseen: 0 };
   status = 'connecting';
 
   /** `readCounts()` resolves to the two numbers; it is asked after each change of a question. */
@@ -81,6 +81,7 @@ export class Feed {
     this.entities = new Map(entities.map((entity) => [`${entity.entity} ${entity.id}`, entity]));
     this.#tell('init', entities);
     this.#count(counts);
+    this.#recount();
   }
 
   #change(changes) {

@@ -30,9 +30,11 @@ export class Bell {
     this.#unsubscribe();
   }
 
-  #show({ open, for_me: mine }) {
-    this.element.setAttribute('aria-label', `Questions: ${open} open, ${mine} for you`);
-    this.element.title = `${count(open, 'open question')}, ${mine} for you`;
+  #show({ open, for_me: mine, unseen = 0 }) {
+    const fresh = unseen > 0 ? `, ${unseen} not seen yet` : '';
+    this.element.setAttribute('aria-label', `Questions: ${open} open, ${mine} for you${fresh}`);
+    this.element.title = `${count(open, 'open question')}, ${mine} for you${fresh}`;
+    this.#mine.classList.toggle('new', unseen > 0);
     fill(this.#all, open > 0 && `${open} open`);
     fill(this.#mine, mine > 0 && `${mine} for you`);
   }
@@ -57,14 +59,19 @@ export function openSheet(context) {
     el('header', {}, el('h2', {}, 'Open questions'), close),
     body,
   );
-  const [mine, others] = [el('ul', { class: 'rows' }), el('ul', { class: 'rows' })];
+  const [mine, putOff, others] = [el('ul', { class: 'rows' }), el('ul', { class: 'rows' }), el('ul', { class: 'rows' })];
   const section = (title, list) => el('section', {}, el('h3', {}, title), list);
   const unsubscribe = context.lists.questions.subscribe(({ items, error }) => {
     const forMe = (items ?? []).filter((question) => isForMe(question, context));
-    const rest = (items ?? []).filter((question) => !forMe.includes(question));
+    const later = (items ?? []).filter((question) => question.snoozed_until);
+    const rest = (items ?? []).filter((question) => !forMe.includes(question) && !later.includes(question));
     refill(
       mine,
       forMe.map((question) => questionRow(question, context)),
+    );
+    refill(
+      putOff,
+      later.map((question) => questionRow(question, context)),
     );
     refill(
       others,
@@ -74,6 +81,7 @@ export function openSheet(context) {
       body,
       error && el('p', { class: 'problem', role: 'alert' }, error.message),
       forMe.length > 0 && section('For you', mine),
+      later.length > 0 && section('Put off', putOff),
       rest.length > 0 && section(forMe.length ? 'For others' : 'Open', others),
       items?.length === 0 &&
         el(

@@ -124,10 +124,13 @@ export function questionRow(question, context) {
     project,
     meant && `for ${context.people.nameOf(question.assignee_id) ?? 'somebody else'}`,
     ['high', 'urgent'].includes(question.priority) && el('span', { class: `priority ${question.priority}` }, question.priority),
+    question.escalated && el('span', { class: 'escalated' }, 'escalated'),
+    question.snoozed_until && moment(question.snoozed_until, 'back '),
     moment(question.asked_at),
+    isForMe(question, context) && !question.seen && el('span', { class: 'unseen-mark' }, 'not seen yet'),
   ];
   return row(question.id, {
-    kind: isForMe(question, context) ? 'row' : 'row aside',
+    kind: isForMe(question, context) ? (question.seen ? 'row' : 'row new') : 'row aside',
     picture: 'question',
     title: question.title ?? plain(question.text),
     facts,
@@ -141,9 +144,9 @@ export function actionRow(action, context) {
   return row(action.id, { picture: 'pencil', title: action.headline, facts, onOpen: () => context.openAction(action.id) });
 }
 
-/** Whether a question waits for this person. */
+/** Whether a question waits for this person, now. */
 export function isForMe(question, context) {
-  return reasonNotToAnswer(context.me, question) === null;
+  return reasonNotToAnswer(context.me, question) === null && !question.snoozed_until;
 }
 
 /** Replaces a list's rows, keeping the focus on the row that had it. */

@@ -6,6 +6,7 @@ import { CardHeader } from './card.js';
 import { button, domId, el, fill, Problem } from './elements.js';
 import { link, safeAddress } from './inline.js';
 import { MarkdownView } from './markdown.js';
+import { PutOff } from './later.js';
 import { reasonNotToAnswer } from './rights.js';
 import { moment, QUESTION_STATES } from './words.js';
 
@@ -29,12 +30,14 @@ export class QuestionCard {
   #question = null;
   #fields = null;
   #reads = 0;
+  #later;
 
   constructor(id, context, { onSettled = () => {}, takesFocus = false } = {}) {
     this.#id = id;
     this.#context = context;
     this.#onSettled = onSettled;
     this.#takesFocus = takesFocus;
+    this.#later = new PutOff(id, this.#problem, (question) => this.#show(question));
     const moved = (change) => change.id === id && this.load();
     this.#unsubscribe = context.feed.subscribe({ init: () => this.load(), upsert: moved, remove: moved });
     fill(
@@ -43,6 +46,7 @@ export class QuestionCard {
       el('div', { class: 'body' }, this.#text.element, this.#about, this.#notes),
       this.#problem.element,
       this.#foot,
+      this.#later.element,
     );
     this.load();
   }
@@ -89,10 +93,18 @@ export class QuestionCard {
         ),
       ),
     );
+    if (open) this.#noted(question);
+    this.#later.show(question);
     if (open && before?.state === 'open') return;
     this.#problem.say(null);
     if (open) this.#offer();
     else fill(this.#foot, outcome(question));
+  }
+
+  /** Whoever may answer has seen it now. That it could not be noted is told by nothing: it stays unseen, and is noted the next time. */
+  #noted(question) {
+    if (!question.may_answer || question.seen) return;
+    api.seen([this.#id]).catch(() => {});
   }
 
   #who(id) {
@@ -114,6 +126,7 @@ export class QuestionCard {
         `for ${question.assignee_id === this.#context.me.principal.user_id ? 'you' : this.#who(question.assignee_id)}`,
       ['high', 'urgent'].includes(question.priority) &&
         el('span', { class: `priority ${question.priority}` }, question.priority),
+      question.escalated && el('span', { class: 'escalated' }, 'escalated'),
       question.reference,
       address && link(address, 'Open link'),
       question.state === 'open' && moment(question.expires_at, 'expires '),

@@ -12,11 +12,11 @@ export function reasonNot(me, scope, projectId = null) {
   return 'You can only read in this project. An admin of the workspace can change that.';
 }
 
-/** The same for answering a question, which may be meant for somebody else. `nameOf(id)` is a person's name, if it is known. */
+/** The same for answering a question, which may be meant for somebody else unless it was escalated to this person. `nameOf(id)` is a person's name, if it is known. */
 export function reasonNotToAnswer(me, question, nameOf = () => null) {
   const reason = reasonNot(me, 'questions:answer', question.project_id);
   if (reason) return reason;
-  if (question.assignee_id && question.assignee_id !== me.principal.user_id) {
+  if (question.assignee_id && question.assignee_id !== me.principal.user_id && !question.may_answer) {
     return `Only ${nameOf(question.assignee_id) ?? 'the person it is assigned to'} can answer this.`;
   }
   return null;
