@@ -50,6 +50,8 @@ REQUIREMENTS: dict[str, str] = {
     "R4": WHOLE,
     "R5": WHOLE,
     "R6": WHOLE,
+    "R7": "tools and REST call the one function; datasets and charts, which will, do not exist yet",
+    "R8": WHOLE,
     "R9": WHOLE,
     "R10": WHOLE,
     "R11": WHOLE,
@@ -110,7 +112,7 @@ REQUIREMENTS: dict[str, str] = {
     # The console
     "W1": "home and a focused conversation; no workspace switch",
     "W2": "one line that grows, files chosen, dropped and pasted, send and stop; no context",
-    "W3": "streaming, safe Markdown, activity; no citations",
+    "W3": "streaming, safe Markdown, activity, marks of numbers; no citations",
     "W4": WHOLE,
     "W5": "bell, sheet and answer dialog, live in every tab",
     "W9": "keyboard, small screens, dark and light, the network cut and back",

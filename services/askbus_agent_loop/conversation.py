@@ -23,6 +23,11 @@ NUDGE = NOTE + (
     "Your message gave no answer and called no tool, so nothing happened. Answer the request now, or call the tools that you need."
 )
 
+UNGROUNDED = NOTE + (
+    "Your message has numbers that stand in no result that you were given and not in the user's words: {numbers}. It was not given to the "
+    "user. Write the whole answer anew: read such a figure with a tool, or leave it out and say that it is not available."
+)
+
 
 def exchanges(turn: TurnView, notes: Sequence[ActionNote], files: Files = NO_FILES) -> list[Exchange]:
     """The thread up to this turn, whose exchange is the last one.
@@ -54,7 +59,12 @@ def _messages(said: Said, turn: TurnView, placed: Mapping[UUID | None, Sequence[
         cut=said.cut,
     )
     results = [_result(call, over=said.turn_id != turn.id) for call in said.calls]
-    return [spoken, *results, *([UserMessage(text=NUDGE)] if said.nudged else [])]
+    return [spoken, *results, *([UserMessage(text=_nudge(said))] if said.nudged else [])]
+
+
+def _nudge(said: Said) -> str:
+    """Why the model is asked once more."""
+    return UNGROUNDED.format(numbers=json.dumps(said.ungrounded, ensure_ascii=False)) if said.ungrounded else NUDGE
 
 
 def _user(said: Said, notes: Sequence[ActionNote], context: Sequence[Context], files: Files) -> UserMessage:

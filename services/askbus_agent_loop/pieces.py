@@ -76,6 +76,10 @@ class Pieces:
         """The tools that are at work now."""
         await self._send("calls", calls=calls)
 
+    async def again(self) -> None:
+        """What this step said is no answer: the model writes another one, in its next step."""
+        await self._send("again")
+
     async def end(self) -> None:
         """The step is recorded; whoever watches has all of it."""
         await self._send("end")

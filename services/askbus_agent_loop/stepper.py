@@ -15,6 +15,8 @@ from askbus.bus.connection import Connection
 from askbus.db.ids import new_id
 from askbus.db.outages import TROUBLE
 from askbus.db.pool import Pool
+from askbus.grounding.check import ungrounded
+from askbus.grounding.model import Ungrounded
 from askbus.models.adapters import Models
 from askbus.models.model import Accepts, Answering, Completion, Fault, Finish, ModelRequest, ProviderError, TextDelta
 from askbus.runtime import crash
@@ -31,6 +33,7 @@ from askbus.usage.model import Outcome, Spent
 from askbus_agent_loop.claims import says_done
 from askbus_agent_loop.decide import SETTINGS, Last
 from askbus_agent_loop.files import Files, load_files
+from askbus_agent_loop.grounds import known_of
 from askbus_agent_loop.meter import Meter
 from askbus_agent_loop.pieces import Pieces
 from askbus_agent_loop.prompt import Bounds, build_request
@@ -62,6 +65,14 @@ class ModelCall:
     active_ms: int
     notes: Sequence[ActionNote]
     last: Last | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model said, and the files that it was given."""
+
+    said: Completion
+    files: Files
 
 
 class Stepper:
@@ -116,7 +127,7 @@ class Stepper:
                 for task in (answer, lost, stop):
                     await _end(task)
 
-    async def _ask(self, call: ModelCall, left: float, pieces: Pieces, meter: Meter) -> Completion:
+    async def _ask(self, call: ModelCall, left: float, pieces: Pieces, meter: Meter) -> Answer:
         """The answer of the model that the workspace chose, streamed on the way. Raises ProviderError."""
         model = self.models.of(call.turn.model)
         files = await self._files(call.turn, model.accepts)
@@ -138,7 +149,7 @@ class Stepper:
                     if event.usage is not None:
                         current.set_attribute("gen_ai.usage.input_tokens", event.usage.input_tokens)
                         current.set_attribute("gen_ai.usage.output_tokens", event.usage.output_tokens)
-                    return event
+                    return Answer(event, files)
         raise ProviderError(Fault.BAD_RESPONSE, "the stream ended without a completion")
 
     async def _files(self, turn: TurnView, accepts: Accepts) -> Files:
@@ -164,23 +175,26 @@ class Stepper:
             except TROUBLE as error:
                 log.warning("turn.lease_not_renewed", turn_id=str(claim.turn_id), error=type(error).__name__)
 
-    async def _record(self, call: ModelCall, pieces: Pieces, answer: "asyncio.Task[Completion]", meter: Meter) -> bool:
+    async def _record(self, call: ModelCall, pieces: Pieces, answer: "asyncio.Task[Answer]", meter: Meter) -> bool:
         claim = call.claim
         try:
-            said = answer.result()
+            answered = answer.result()
         except ProviderError as error:
             await self._failed(claim, pieces, error, meter)
             return False
-        meter.told(said.model, said.usage)
+        meter.told(answered.said.model, answered.said.usage)
         await pieces.flush()
         crash.point("agent.model.before_record")
-        step = _step(call, said, self.tools, meter.spent(Outcome.DONE))
+        step = _step(call, answered, self.tools, meter.spent(Outcome.DONE), turn_seconds=self.settings.turn_seconds)
         recorded = await verbs.finish_model_step(self.pool, claim, step, trace=traceparent())
         crash.point("agent.nudge.after_record" if step.nudged else "agent.model.after_record")
         if recorded is None:
             return await self._interrupted(claim, pieces, meter, late=False)
         if step.error is not None:
             _log_failed(claim, step.error)
+        elif step.nudged and step.ungrounded:
+            log.info("turn.sent_back", turn_id=str(claim.turn_id), step=claim.step, numbers=len(step.ungrounded))
+            await pieces.again()
         elif step.calls:
             _log_refused(claim, step.calls)
             await pieces.calls([shown(call) for call in step.calls])
@@ -213,24 +227,40 @@ def _log_failed(claim: Claim, code: str) -> None:
     log.warning("turn.failed", turn_id=str(claim.turn_id), step=claim.step, code=code, setting=SETTINGS.get(code))
 
 
-def _step(call: ModelCall, said: Completion, tools: tuple[ToolSpec, ...], spent: Spent) -> ModelStep:
-    """What is recorded of an answer: as it stands, as one that the model is to better once, or as the turn's end (C34)."""
+def _step(call: ModelCall, answered: Answer, tools: tuple[ToolSpec, ...], spent: Spent, *, turn_seconds: float) -> ModelStep:
+    """What is recorded of an answer: as it stands, as one that the model is to better once (C34, R8), or as the turn's end (C34)."""
+    said = answered.said
     empty = not said.tool_calls and lacks_substance(said.text)
-    asked_again = any(before.nudged for before in call.turn.answers)
+    asked_again = any(before.nudged and not before.ungrounded for before in call.turn.answers)
     spoilt = bool(said.tool_calls) if call.last is not None else empty and asked_again
     error = None
     if spoilt or (empty and call.last is not None):
         error = "too_many_steps" if call.last is Last.BUDGET else "no_answer"
+    numbers = [] if empty or said.tool_calls else _numbers(call, answered)
     return ModelStep(
         text=said.text,
         calls=_calls(said, tools, call.last),
         provider_data=said.provider_data.model_dump(mode="json") if said.provider_data else None,
         cut="length" if said.finish is Finish.LENGTH and not said.tool_calls else None,
         spent=spent,
-        nudged=empty and error is None,
+        nudged=error is None and (empty or (bool(numbers) and _goes_back(call, turn_seconds))),
         error=error,
         claims=not said.tool_calls and says_done(said.text),
+        ungrounded=numbers,
     )
+
+
+def _numbers(call: ModelCall, answered: Answer) -> list[Ungrounded]:
+    """The answer's numbers without a source. Of an answer to pictures or PDF files that the model itself looked at nothing can be said."""
+    if answered.files.parts or not any(character.isdigit() for character in answered.said.text):
+        return []
+    return ungrounded(answered.said.text, *known_of(call.turn, call.notes, answered.files, datetime.now(UTC)))
+
+
+def _goes_back(call: ModelCall, turn_seconds: float) -> bool:
+    """Once a turn, where its workspace wants that, and while enough of its budgets is left for another answer."""
+    before = any(said.nudged and said.ungrounded for said in call.turn.answers)
+    return call.turn.asks_again and not before and call.last is None and call.active_ms < turn_seconds * 1000 / 2
 
 
 def _calls(said: Completion, tools: tuple[ToolSpec, ...], last: Last | None) -> list[NewCall]:
@@ -257,6 +287,6 @@ def _log_refused(claim: Claim, calls: Sequence[NewCall]) -> None:
             log.warning("tool_call.refused", turn_id=str(claim.turn_id), call_id=str(call.id), tool=tool)
 
 
-async def _end(task: "asyncio.Task[object] | asyncio.Task[None] | asyncio.Task[bool] | asyncio.Task[Completion]") -> None:
+async def _end(task: "asyncio.Task[None] | asyncio.Task[bool] | asyncio.Task[Answer]") -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -79,7 +79,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Said:
-    """A message of the thread, with the calls that it asked for. `nudged`: it said nothing, so the model was asked once more."""
+    """A message of the thread, with the calls that it asked for. `nudged`: the model was asked once more, because of its
+    `ungrounded` numbers or because it said nothing."""
 
     turn_id: UUID
     step: int | None
@@ -90,6 +91,7 @@ class Said:
     at: datetime
     calls: tuple[Call, ...]
     nudged: bool = False
+    ungrounded: tuple[str, ...] = ()
     attachments: tuple[UUID, ...] = ()
 
     @classmethod
@@ -104,6 +106,7 @@ class Said:
             at=datetime.fromisoformat(row["at"]),
             calls=tuple(Call.of(call) for call in row["calls"] or ()),
             nudged=row["nudged"],
+            ungrounded=tuple(dict.fromkeys(number["text"] for number in row["ungrounded"])),
             attachments=tuple(UUID(file_id) for file_id in row["attachments"]),
         )
 
@@ -113,8 +116,8 @@ class TurnView:
     """A turn with everything said up to it.
 
     `message_of` is the turn whose message it answers: its own, or that of the turn which it repeats. `active_ms` is up to now. `model` is
-    what its workspace chose, None for the deployment's own choice; `time_zone` is where its user is. `visible`: its user sees its project
-    now; `proposed`: its thread has actions.
+    what its workspace chose, None for the deployment's own choice; `time_zone` is where its user is. `asks_again`: an
+    answer whose numbers have no source goes back once. `visible`: its user sees its project now; `proposed`: its thread has actions.
     """
 
     id: UUID
@@ -134,6 +137,7 @@ class TurnView:
     workspace_instructions: str | None
     instructions: str | None
     context: tuple[Context, ...]
+    asks_again: bool
     time_zone: str
     principal: Principal
     visible: bool

@@ -27,6 +27,7 @@ from askbus_gateway.http.approvals import Approvals
 from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.inbox import Inbox
+from askbus_gateway.http.metrics import Metrics
 from askbus_gateway.http.question_sets import QuestionSets
 from askbus_gateway.http.questions import Questions
 from askbus_gateway.http.threads import Threads
@@ -94,6 +95,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *AgUi(gate, turns, waits).routes(),
         *Chat(gate, turns, waits).routes(),
         *Tools(gate, tools, settings).routes(),
+        *Metrics(gate, tools, settings).routes(),
         *UsageSums(gate).routes(),
         *Events(gate, hub).routes(),
         *Webhooks(gate).routes(),

@@ -23,6 +23,15 @@ SCRIPT: list[JsonValue] = [
             {"text": "Together they come to **{{results[0].display[0][0]}}**.", "chunks": 6},
         ],
     },
+    {
+        "when": "invent a figure",
+        "steps": [
+            {"text": "It was 4,321.09 EUR."},
+            {
+                "text": "All orders come to **9,999.99 EUR**, `9,999.99` in the ledger, for 3 of the [9,999.99](https://example.org/)."
+            },
+        ],
+    },
     {"when": "look at this", "steps": [{"text": "A red square."}]},
     {"when": "slowly", "steps": [{"text": "one two three four", "hold": "{{said}}", "hold_after": 2}]},
     {

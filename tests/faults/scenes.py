@@ -7,6 +7,8 @@ from uuid import uuid4
 
 from tests.faults.conftest import World
 
+from askbus.access import choices
+from askbus.access.model import NumberCheck
 from askbus.testing.invariants import AT_REST, broken
 from askbus.testing.patient import Patient
 from askbus.testing.waiting import until
@@ -234,7 +236,8 @@ async def a_question_is_answered(world: World) -> None:
 
 
 async def a_turn_is_repeated(world: World) -> None:
-    """The model announces and does nothing, is asked once more and answers; the person has it answer anew."""
+    """The model announces and does nothing, is asked once more and answers; the person has it answer anew. And it states a number from
+    nowhere, is asked once more, and insists."""
     async with world.browser(world.company["mia"]) as mia:
         turn_id = await start_turn(world, mia, "announce")
         turn = await turn_once(mia, turn_id, "completed")
@@ -244,6 +247,10 @@ async def a_turn_is_repeated(world: World) -> None:
         assert (await mia.get(f"/v1/turns/{turn_id}"))["replaced_by"] == again["id"]
         nudged = await world.db.fetchval("SELECT count(*) FROM messages WHERE thread_id = $1 AND nudged", turn["thread_id"])
         assert nudged == 2
+        await choices.set_number_check(world.db, world.company.workspace_id, NumberCheck.ASK_AGAIN)
+        guess = await turn_once(mia, await start_turn(world, mia, "guess"), "completed")
+        assert (guess["answer"], guess["model_calls"], len(guess["ungrounded"])) == ("Then 1,234.09.", 2, 1)
+        assert await world.db.fetchval("SELECT count(*) FROM messages WHERE turn_id = $1::uuid AND nudged", guess["id"]) == 1
 
 
 async def a_picture_is_made(world: World) -> None:

@@ -36,6 +36,7 @@ SCRIPT: list[JsonValue] = [
     },
     {"when": "go on for ever", "steps": [{"text": "one two three four", "chunks": 4, "hang": 2}]},
     {"when": "announce", "steps": [{"text": "Let me look."}, {"text": "There is nothing, I looked.", "chunks": 3}]},
+    {"when": "guess", "steps": [{"text": "It is 4,321.09."}, {"text": "Then 1,234.09."}]},
     {"when": "stubborn", "steps": [{"tool_calls": [{"name": "query_records", "arguments": {"collection": "nowhere"}}]}]},
     {"when": "hello", "steps": [{"text": "Hello there, and welcome.", "chunks": 5}]},
     {

@@ -13,6 +13,8 @@ import httpx2
 import pytest
 from pydantic import JsonValue
 
+from askbus.access import choices
+from askbus.access.model import NumberCheck
 from askbus.db.pool import Pool
 from askbus.testing.composed import Composed
 from askbus.testing.model_process import ScriptedModel
@@ -47,6 +49,7 @@ SCRIPT: list[JsonValue] = [
         "when": "note",
         "steps": [{"tool_calls": [{"name": "propose_changes", "arguments": NOTE}]}, {"text": "I have proposed it."}],
     },
+    {"when": "guess", "steps": [{"text": "It is 4,321.09."}, {"text": "Then it is 1,234.09."}]},
     {"when": "broken", "steps": [{"error_status": 400, "error_message": "secret words of the provider"}]},
     {"when": "slowly", "steps": [{"text": "One two three four.", "chunks": 4, "hold": "{{said}}", "hold_after": 2}]},
     {"when": "for ever", "steps": [{"text": "One two three four.", "chunks": 4, "hold": "{{said}}", "hold_after": 2}]},
@@ -67,6 +70,15 @@ class Stage:
 
     def url(self, door: str, *more: str, gateway: int = 0) -> str:
         return "/".join([f"{self.running.url(gateway)}/v1/projects/{self.company.north}", door, *more])
+
+    @asynccontextmanager
+    async def asking_again(self) -> AsyncIterator[None]:
+        """The workspace wants answers with numbers that have no source to be written once more."""
+        await choices.set_number_check(self.pool, self.company.workspace_id, NumberCheck.ASK_AGAIN)
+        try:
+            yield
+        finally:
+            await choices.set_number_check(self.pool, self.company.workspace_id, NumberCheck.MARK)
 
     def release(self, said: str) -> dict[str, JsonValue]:
         """What a client fetches to let the model go on with its answer to these words."""

@@ -59,6 +59,17 @@ async def test_an_answer_comes_in_deltas_and_is_one_message(client: Player, stag
     assert run["events"][-1]["outcome"] == {"type": "success"}
 
 
+@pytest.mark.requirement("R8")
+async def test_numbers_without_a_source_are_told_by_an_event(client: Player, stage: Stage) -> None:
+    """The draft that went back to the model is taken back by a snapshot of the messages."""
+    async with stage.asking_again():
+        run = await (await Thread(client, stage).open()).run("guess")
+    assert run["error"] is None
+    assert [message["content"] for message in run["messages"] if message["role"] == "assistant"] == ["Then it is 1,234.09."]
+    [told] = [event["value"] for event in of(run, "CUSTOM") if event["name"] == "askbus.ungrounded"]
+    assert told == {"messageId": run["messages"][-1]["id"], "ungrounded": [{"text": "1,234.09", "start": 11, "end": 19}]}
+
+
 async def test_what_tools_do_is_shown_without_arguments_and_results(client: Player, stage: Stage) -> None:
     """A call, its end and what became of it, between two steps."""
     run = await (await Thread(client, stage).open()).run("look")

@@ -65,6 +65,20 @@ async def test_an_answer_comes_in_deltas_and_is_one_message(client: Player, stag
     assert "".join(chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta") == text(seen)
 
 
+@pytest.mark.requirement("R8")
+async def test_numbers_without_a_source_are_in_the_messages_metadata(client: Player, stage: Stage) -> None:
+    """The draft that went back to the model is taken back; also for a front end that opens the conversation later."""
+    chat = await Chat(client, stage).open()
+    async with stage.asking_again():
+        seen = await chat.send("guess")
+    assert (text(seen), seen["error"]) == ("Then it is 1,234.09.", None)
+    told = {"askbus": {"ungrounded": [{"text": "1,234.09", "start": 11, "end": 19}]}}
+    assert seen["messages"][-1]["metadata"] == told
+    async with stage.client() as mia:
+        kept = (await mia.get(stage.url("chat", chat.id))).json()["messages"]
+    assert (kept[-1]["metadata"], [part["text"] for part in kept[-1]["parts"] if part["type"] == "text"]) == (told, [text(seen)])
+
+
 async def test_what_tools_do_is_shown_without_arguments_and_results(client: Player, stage: Stage) -> None:
     """A part that was executed here."""
     seen = await (await Chat(client, stage).open()).send("look")

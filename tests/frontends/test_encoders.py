@@ -50,9 +50,13 @@ def call(name: str, state: str, **ids: UUID) -> ToldCall:
 
 def question(**more: Any) -> QuestionDetail:
     unset = "token_id turn_id title answer_schema link reference assignee_id dedupe_key settled_at settled_by answer reason"
-    nothing = dict.fromkeys([*unset.split(), "superseded_by", "asked_with", "settled_by_name"])
+    nothing = dict.fromkeys(
+        [*unset.split(), "superseded_by", "asked_with", "settled_by_name", "snoozed_until", "remind_at", "remind_role"]
+    )
+    nothing |= dict.fromkeys(["remind_user", "escalate_at", "escalate_role", "escalate_user"])
     ids = {name: uuid4() for name in ("id", "workspace_id", "project_id", "user_id", "asker_id")}
     told = {"text": "Red?", "options": (), "multiple": False, "free_text": True, "priority": Priority.NORMAL, "note_count": 0}
+    told |= {"escalated": False, "may_answer": True, "seen": False}
     times = {"asked_at": NOW, "expires_at": NOW, "asked_by": "Mia", "notes": (), "state": QuestionState.OPEN}
     return QuestionDetail.model_validate({**nothing, **ids, **told, **times, **more})
 

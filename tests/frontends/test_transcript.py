@@ -59,6 +59,20 @@ def test_a_step_that_is_begun_anew_takes_back_what_was_said() -> None:
     assert transcript.text == "Right"
 
 
+def test_an_answer_that_went_back_to_the_model_is_taken_back() -> None:
+    """The next step says it anew."""
+    seen = told(
+        Transcript(),
+        piece("1.1.1", "step"),
+        piece("1.1.2", "delta", text="It is 9."),
+        piece("1.1.3", "again"),
+        piece("1.1.4", "end"),
+        piece("2.1.1", "step"),
+        piece("2.1.2", "delta", text="It is 8."),
+    )
+    assert seen == [Begin(1), Text("It is 9."), Again(1), End(1), Begin(2), Text("It is 8.")]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "ops"),
     [

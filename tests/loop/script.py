@@ -32,6 +32,8 @@ NOTE: dict[str, JsonValue] = {
     "operations": [{"id": "a", "kind": "update", "collection": "orders", "record": 1, "values": {"note": "rush"}}]
 }
 
+SUMS = call("query_records", {"collection": "orders", "aggregates": [{"op": "sum", "field": "amount"}]})
+
 SCRIPT: list[JsonValue] = [
     {"when": "plain", "steps": [{"text": "Hello to you."}]},
     {"when": "moody", "steps": [{"text": "Some of it.", "cut": 2, "times": 1}]},
@@ -42,6 +44,22 @@ SCRIPT: list[JsonValue] = [
     {"when": "announce once", "steps": [{"text": "Let me look."}, step(customers(1)), {"text": "I looked."}]},
     {"when": "announce twice", "steps": [{"text": "Let me look."}, step(customers(1)), {"text": "Here is what I found:"}]},
     {"when": "say nothing", "steps": [{"text": ""}]},
+    # Numbers without a source
+    {
+        "when": "invent a sum",
+        "steps": [
+            step(SUMS),
+            {
+                "text": "All orders come to {{results[-1].display[0][0]}}, which is 12.34 % more than on 31 March 2026: **8,765.43 EUR**."
+            },
+        ],
+    },
+    {
+        "when": "correct itself",
+        "steps": [{"text": "It is 4,321.09 EUR."}, step(SUMS), {"text": "It is {{results[-1].display[0][0]}}."}],
+    },
+    {"when": "insist on it", "steps": [{"text": "It is 4,321.09 EUR."}, {"text": "It is 1,234.09 EUR."}]},
+    {"when": "say it again", "steps": [{"text": "As I said, it is 8,765.43 EUR,."}]},
     # Budgets
     {"when": "many steps", "steps": [*[step(customers(n)) for n in range(1, 6)], {"text": "I know this much. Ask for less."}]},
     {"when": "steps without end", "steps": [step(customers(n)) for n in range(1, 7)]},

@@ -3,7 +3,7 @@
 import pytest
 from tests.loop.talk import Talk, spoken, system_of
 
-from askbus.access import verbs
+from askbus.access import choices, verbs
 from askbus.db.pool import Pool
 from askbus.models.quoting import quoted
 from askbus.testing.people import Company
@@ -17,7 +17,7 @@ async def test_the_prompt_knows_the_zone_the_instructions_and_the_context(talk: 
     [body] = await talk.requests("plain, nothing set")
     assert "time zone America/New_York" in system_of(body)
     await verbs.set_time_zone(pool, company.workspace_id, "Europe/Berlin")
-    await verbs.set_instructions(pool, company.workspace_id, "Say ships, not boats.")
+    await choices.set_instructions(pool, company.workspace_id, "Say ships, not boats.")
     try:
         await talk.ask("plain, the workspace's")
         await verbs.set_user_time_zone(pool, company["mia"].id, "Asia/Tokyo")
@@ -25,7 +25,7 @@ async def test_the_prompt_knows_the_zone_the_instructions_and_the_context(talk: 
     finally:
         await verbs.set_user_time_zone(pool, company["mia"].id, None)
         await verbs.set_time_zone(pool, company.workspace_id, None)
-        await verbs.set_instructions(pool, company.workspace_id, None)
+        await choices.set_instructions(pool, company.workspace_id, None)
     [body] = await talk.requests("plain, the workspace's")
     assert "time zone Europe/Berlin" in system_of(body)
     assert quoted("Say ships, not boats.") in system_of(body)

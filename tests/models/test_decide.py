@@ -74,6 +74,7 @@ def turn(*steps: tuple[Call, ...], state: TurnState = TurnState.RUNNING, **more:
         workspace_instructions=None,
         instructions=None,
         context=(),
+        asks_again=False,
         time_zone="UTC",
         principal=principal,
         visible=True,

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,15 @@ SERVICES = [
 ]
 
 
+@dataclass(frozen=True)
+class Stage(Place):
+    """With the model, to see what it was sent, and the records as they are."""
+
+    model: ScriptedModel
+
+
 @asynccontextmanager
-async def place(postgres: Server, template: str, folder: Path, script: Path) -> AsyncIterator[Place]:
+async def place(postgres: Server, template: str, folder: Path, script: Path) -> AsyncIterator[Stage]:
     """Everything, with the model that this script is."""
     async with (
         fresh_database(postgres.url, template) as database,
@@ -47,18 +55,18 @@ async def place(postgres: Server, template: str, folder: Path, script: Path) -> 
             company = await found_company(pool)
         told = {"model_base_url": model.base_url, "records_url": team.url}
         async with compose(database, nats.url, SERVICES, **told) as running:
-            yield Place(running.http, company["mia"].cookie, company.north, database.url, team.url)
+            yield Stage(running.http, company["mia"].cookie, company.north, database.url, team.url, model)
 
 
 @pytest.fixture(scope="module")
-async def good(postgres_server: Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+async def good(postgres_server: Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     """With a model that does what it should."""
     async with place(postgres_server, migrated_template, tmp_path_factory.mktemp("good"), HERE / "good.json") as there:
         yield there
 
 
 @pytest.fixture(scope="module")
-async def bad(postgres_server: Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+async def bad(postgres_server: Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     """With one that does what it must not."""
     async with place(postgres_server, migrated_template, tmp_path_factory.mktemp("bad"), HERE / "bad.json") as there:
         yield there

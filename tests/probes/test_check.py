@@ -1,11 +1,12 @@
 """How a turn is judged: what counts as called, as said, and as a number that stands somewhere."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
 from pydantic import JsonValue, ValidationError
 
-from askbus.probes.check import MadeCall, Seen, findings, has, ungrounded
+from askbus.probes.check import MadeCall, Seen, findings, has
 from askbus.probes.model import Must, Probe, Step, WantedCall
 
 pytestmark = pytest.mark.requirement("C32")
@@ -13,9 +14,9 @@ pytestmark = pytest.mark.requirement("C32")
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
 
-def seen(answer: str, *results: str, ok: bool = True) -> Seen:
+def seen(answer: str, *results: str, ok: bool = True, marked: Sequence[str] = ()) -> Seen:
     calls = tuple(MadeCall("query_records", '{"collection": "orders"}', ok, text) for text in results)
-    return Seen("completed", None, answer, (), calls)
+    return Seen("completed", None, answer, (), calls, tuple(marked))
 
 
 @pytest.mark.parametrize(
@@ -24,19 +25,22 @@ def seen(answer: str, *results: str, ok: bool = True) -> Seen:
         ("It is 1,234.50 EUR.", []),
         ("It is 1.234,50 EUR.", []),
         ("It is 1234.5 EUR.", []),
-        ("It is 1235 EUR.", ["1235"]),
+        ("It is 1236 EUR.", ["1236"]),
         ("It is 1,234.51.", ["1,234.51"]),
         ("There are 2 orders, of 31 March 2026.", []),
         ("There are 5 orders.", ["5"]),
         ("1. the first\n2. the second\n3. the third", []),
         ("Order 77 as of 2026-11-30.", []),
-        ("That is 15 % more.", ["15"]),
+        ("That is 15 % more.", ["15 %"]),
     ],
 )
 def test_a_number_stands_in_a_result_or_in_the_users_words(answer: str, strangers: list[str]) -> None:
     """However it is written; how many rows there are may be counted, and today's date is known."""
     result = '{"rows":[["1234.50"],["2026-03-31"]],"total":2}'
-    assert ungrounded(seen(answer, result), ["order 77"], NOW) == strangers
+    told = [f"says {number}, which no result holds" for number in strangers]
+    assert findings(Step(says="order 77"), seen(answer, result, marked=strangers), ["order 77"], NOW) == told
+    unmarked = [f"{number} was not marked" for number in strangers]
+    assert findings(Step(says="order 77"), seen(answer, result), ["order 77"], NOW) == told + unmarked
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,13 @@ class Role(StrEnum):
     VIEWER = "viewer"
 
 
+class NumberCheck(StrEnum):
+    """What becomes of an answer with numbers that have no source: it is marked, or the model is first asked once more."""
+
+    MARK = "mark"
+    ASK_AGAIN = "ask_again"
+
+
 class Scope(StrEnum):
     """What an API token may be allowed. A session holds every scope that its user's role allows."""
 

@@ -16,8 +16,6 @@ from askbus.db.statements import Executor, Statement
 from askbus.errors import Conflict, InvalidInput, NotFound, PermissionDenied, Unauthenticated
 
 CREATE_WORKSPACE = Statement("askbus.access", "sql/create_workspace.sql")
-SET_MODEL = Statement("askbus.access", "sql/set_model.sql")
-SET_INSTRUCTIONS = Statement("askbus.access", "sql/set_instructions.sql")
 SET_TIME_ZONE = Statement("askbus.access", "sql/set_time_zone.sql")
 SET_USER_TIME_ZONE = Statement("askbus.access", "sql/set_user_time_zone.sql")
 CREATE_PROJECT = Statement("askbus.access", "sql/create_project.sql")
@@ -58,19 +56,6 @@ async def create_workspace(db: Executor, name: str) -> UUID:
     except asyncpg.UniqueViolationError:
         raise Conflict(f"There is a workspace named {name!r} already.") from None
     return workspace_id
-
-
-async def set_model(db: Executor, workspace_id: UUID, model: str | None) -> None:
-    """Chooses the workspace's model by its name in the settings, or leaves it to the deployment."""
-    await SET_MODEL.run(db, id=workspace_id, model=model)
-
-
-async def set_instructions(db: Executor, workspace_id: UUID, instructions: str | None) -> None:
-    """What the workspace tells the model in every prompt, nothing for None or blanks. Raises InvalidInput past 4,000 characters."""
-    try:
-        await SET_INSTRUCTIONS.run(db, id=workspace_id, instructions=(instructions or "").strip() or None)
-    except asyncpg.CheckViolationError:
-        raise InvalidInput("The instructions have more than 4,000 characters. Shorten them.") from None
 
 
 def _zone(name: str | None) -> str | None:

@@ -4,7 +4,7 @@ What a command makes is printed alone on standard output, so that scripts can us
 the terminal: they are printed once, and neither stored nor logged.
 """
 
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,7 @@ from askbus.access.model import TOKEN_SCOPES, Role, Scope
 from askbus.cli.database import WORKSPACE, on_the_database
 from askbus.cli.deployment import public_url, sign_in_link
 from askbus.cli.webhooks import webhook
+from askbus.cli.workspace import workspace
 
 if TYPE_CHECKING:
     from askbus.db.pool import Connection
@@ -26,49 +27,7 @@ def admin() -> None:
 
 
 admin.add_command(webhook)
-
-
-@admin.group
-def workspace() -> None:
-    """Teams: everything belongs to exactly one."""
-
-
-@workspace.command("create")
-@click.argument("name")
-@on_the_database
-async def create_workspace(db: "Connection", name: str) -> None:
-    """Make a workspace and print its id."""
-    from askbus.access import verbs
-
-    click.echo(await verbs.create_workspace(db, name))
-
-
-@workspace.command("model")
-@click.argument("workspace")
-@click.argument("model", required=False)
-@on_the_database
-async def set_workspace_model(db: "Connection", workspace: str, model: str | None) -> None:
-    """Choose the model that answers in a workspace, one of ASKBUS_MODELS; without a name, the deployment's own choice again."""
-    from askbus.access import directory, verbs
-    from askbus.runtime.settings import Settings
-
-    known = Settings.load(database_url="not needed", nats_url="not needed").configured_models()
-    if model is not None and model not in known:
-        raise click.ClickException(
-            f"There is no model {model!r}: known are {', '.join(sorted(known))}. Set ASKBUS_MODELS here as the agent-loop has it."
-        )
-    await verbs.set_model(db, await directory.find_workspace(db, workspace), model)
-
-
-@workspace.command("instructions")
-@click.argument("workspace")
-@click.argument("file", type=click.File(encoding="utf-8"), required=False)
-@on_the_database
-async def set_instructions(db: "Connection", workspace: str, file: TextIO | None) -> None:
-    """Tell the model in every prompt of a workspace what FILE says (- is standard input), 4,000 characters; without it, nothing."""
-    from askbus.access import directory, verbs
-
-    await verbs.set_instructions(db, await directory.find_workspace(db, workspace), None if file is None else file.read())
+admin.add_command(workspace)
 
 
 @admin.group
@@ -243,11 +202,11 @@ async def show_directory(db: "Connection") -> None:
     """Show every workspace with its projects and members."""
     from askbus.access import directory
 
-    for workspace in await directory.directory(db):
-        click.echo(f"{workspace.name}  {workspace.id}")
-        for project in workspace.projects:
+    for team in await directory.directory(db):
+        click.echo(f"{team.name}  {team.id}")
+        for project in team.projects:
             click.echo(f"  project  {project.name}  {project.id}")
-        for member in workspace.members:
+        for member in team.members:
             kind = f"{member.role.value}, demo" if member.demo else member.role.value
             click.echo(f"  {kind}  {member.email}  {member.name}  {member.id}  sees {', '.join(member.projects) or 'nothing'}")
 

@@ -133,7 +133,7 @@ async def _somebody(database_url: str, model: str | None) -> tuple[str, UUID]:
     """The session of a member in a workspace of their own, and their project."""
     import asyncpg
 
-    from askbus.access import verbs
+    from askbus.access import choices, verbs
     from askbus.access.model import Role
     from askbus.db.ids import new_id
     from askbus.db.pool import SETTINGS, prepare
@@ -144,7 +144,7 @@ async def _somebody(database_url: str, model: str | None) -> tuple[str, UUID]:
         async with db.transaction():
             mark = new_id().hex[-12:]
             workspace = await verbs.create_workspace(db, f"Probes {mark}")
-            await verbs.set_model(db, workspace, model)
+            await choices.set_model(db, workspace, model)
             project = await verbs.create_project(db, workspace, "Probes")
             user = await verbs.create_user(db, f"probes-{mark}@localhost.example", "Probes")
             await verbs.set_member(db, workspace, user, Role.MEMBER)

@@ -2,18 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 
 from pydantic import JsonValue
 
+from askbus.grounding.check import ungrounded
+from askbus.grounding.known import Known
 from askbus.probes.model import Step, WantedCall
 
-NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f']\d+)*")
-LIST_MARK = re.compile(r"^\s*\d+[.)]\s", re.MULTILINE)
-CODE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 MANNERS = re.compile(
     r"great question|happy to help|glad to help|hope (?:this|that) helps|feel free to|let me know if|as an? (?:ai|assistant|language model)"
     r"|your (?:friendly|personal|trusty) |i(?:'m| am) (?:your|an? \w* ?assistant|here to)|\b(?:certainly|absolutely|of course|sure)!"
@@ -35,13 +33,15 @@ class MadeCall:
 
 @dataclass(frozen=True)
 class Seen:
-    """A turn that is over, or waits for its user. `asked` is what it asks, with its options."""
+    """A turn that is over, or waits for its user. `asked` is what it asks, with its options; `marked` are the numbers of
+    the answer that are stored as having no source."""
 
     state: str
     error: str | None
     answer: str
     asked: tuple[str, ...]
     calls: tuple[MadeCall, ...]
+    marked: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
@@ -54,7 +54,10 @@ def findings(step: Step, seen: Seen, words: Sequence[str], now: datetime) -> lis
         return [f"the turn ended as {seen.state} ({seen.error})"]
     found = [*_calls(step, seen), *_words(step, seen)]
     if step.grounded:
-        found += [f"says {number}, which no result holds" for number in ungrounded(seen, words, now)]
+        known = Known([text for call in seen.calls for text in (call.text, call.arguments)], [*words, str(now.year)])
+        strangers = dict.fromkeys(number.text for number in ungrounded(seen.said, known))
+        found += [f"says {number}, which no result holds" for number in strangers]
+        found += [f"{number} was not marked" for number in strangers if number in seen.answer and number not in seen.marked]
     return found
 
 
@@ -103,42 +106,3 @@ def has(given: JsonValue, wanted: JsonValue) -> bool:
         things = given if isinstance(given, list) else [given]
         return all(any(has(thing, want) for thing in things) for want in wanted)
     return str(given) == str(wanted)
-
-
-def ungrounded(seen: Seen, words: Iterable[str], now: datetime) -> list[str]:
-    """The numbers that are said and stand nowhere: not in a result of this turn, not in what the user said or shows, not in today's date.
-    How many things a result lists may be said; the numbers of a list's own lines are no figures."""
-    known: set[Decimal] = {Decimal(part) for part in (now.year, now.month, now.day)}
-    for text in (*words, *(call.text for call in seen.calls), *(call.arguments for call in seen.calls)):
-        known.update(reading for number in NUMBER.findall(text) for reading in readings(number))
-    for call in seen.calls:
-        known.update(Decimal(count) for count in _counts(call.text))
-    said = LIST_MARK.sub("", CODE.sub("", seen.said))
-    return [number for number in dict.fromkeys(NUMBER.findall(said)) if not readings(number) & known]
-
-
-def readings(number: str) -> set[Decimal]:
-    """What a written number may mean: 1.234 is one and a bit, or a thousand and more, depending on who wrote it."""
-    parts = re.split(r"[.,\u00a0\u202f']", number)
-    grouped = all(len(part) == 3 for part in parts[1:])
-    found = {Decimal("".join(parts))} if grouped else set()
-    if len(parts) > 1:
-        found.add(Decimal(f"{''.join(parts[:-1])}.{parts[-1]}"))
-    if number.count(".") > 1 and not grouped:  # a date or a version: its parts may be written apart
-        found.update(Decimal(part) for part in parts)
-    return found
-
-
-def _counts(text: str) -> Iterator[int]:
-    try:
-        value: JsonValue = json.loads(text)
-    except ValueError:
-        return
-    pending: list[JsonValue] = [value]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, list):
-            yield len(part)
-            pending += part
-        elif isinstance(part, dict):
-            pending += part.values()

@@ -111,7 +111,15 @@ async def _turn(person: httpx2.AsyncClient, db: Executor, thread_id: str, step: 
         await _post(person, f"/v1/turns/{turn_id}/cancel")
     error = turn["error"]
     code = str(error["code"]) if isinstance(error, dict) else None
-    return Seen(str(turn["state"]), code, str(turn["answer"] or ""), tuple(asked), tuple(calls))
+    marked = turn["ungrounded"]
+    return Seen(
+        str(turn["state"]),
+        code,
+        str(turn["answer"] or ""),
+        tuple(asked),
+        tuple(calls),
+        tuple(str(number["text"]) for number in marked) if isinstance(marked, list) else (),
+    )
 
 
 async def _settled(person: httpx2.AsyncClient, turn_id: str) -> dict[str, object]:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from askbus.access.model import Principal, Scope
 from askbus.records import cursor
@@ -38,25 +39,44 @@ async def query(
 
     Raises PermissionDenied and NotFound (with the nearest permitted names), InvalidInput, TimedOut, Unavailable.
     """
+    [rows] = await query_all(records, principal, [plan], presentation, most_bytes=most_bytes)
+    return rows
+
+
+async def query_all(
+    records: Records,
+    principal: Principal,
+    plans: Sequence[QueryPlan],
+    presentation: Presentation = PLAIN,
+    *,
+    most_bytes: int | None = None,
+) -> list[Rows]:
+    """The rows of each plan, all of them read in one read-only snapshot. Raises as `query` does."""
     principal.require(Scope.DATA_READ)
 
-    async def run(schema: Schema) -> Rows:
-        compiled = compile_plan(plan, schema, presentation)
+    async def run(schema: Schema) -> list[Rows]:
+        compiled = [compile_plan(plan, schema, presentation) for plan in plans]
         async with records.reading(principal) as connection:
-            found: list[Texts] = [tuple(row) for row in (await connection.execute(compiled.rows)).all()]
-            shown = _shown(found[: plan.limit], compiled.outputs, presentation)
-            if len(found) > plan.limit or plan.cursor or (plan.offset and not found):
-                total = int(await connection.scalar(compiled.total()) or 0)
-            else:
-                total = plan.offset + len(found)
-        page = _Page(plan, compiled, found, total)
-        rows = page.rows(shown, len(shown.rows))
-        return rows if most_bytes is None else _fitted(rows, page, shown, most_bytes)
+            pages = [await _read(connection, plan, each) for plan, each in zip(plans, compiled, strict=True)]
+        return [_told(page, presentation, most_bytes) for page in pages]
 
     try:
         return await records.with_schema(run)
     except DBAPIError as error:
         raise read_failure(error) from error
+
+
+async def _read(connection: AsyncConnection, plan: QueryPlan, compiled: Compiled) -> "_Page":
+    found: list[Texts] = [tuple(row) for row in (await connection.execute(compiled.rows)).all()]
+    if len(found) > plan.limit or plan.cursor or (plan.offset and not found):
+        return _Page(plan, compiled, found, int(await connection.scalar(compiled.total()) or 0))
+    return _Page(plan, compiled, found, plan.offset + len(found))
+
+
+def _told(page: "_Page", presentation: Presentation, most_bytes: int | None) -> Rows:
+    shown = _shown(page.found[: page.plan.limit], page.compiled.outputs, presentation)
+    rows = page.rows(shown, len(shown.rows))
+    return rows if most_bytes is None else _fitted(rows, page, shown, most_bytes)
 
 
 @dataclass

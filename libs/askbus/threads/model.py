@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from askbus.bus.envelope import Command, Service
+from askbus.grounding.model import Ungrounded
 from askbus.threads.lines import one_line
 from askbus.tools.work import ShownCall
 from askbus.usage.model import Totals
@@ -71,6 +72,10 @@ class Message(BaseModel):
     replaced: bool = False
     unconfirmed: tuple[UUID, ...] = ()
     """Actions that the answer says are done, and that nobody had confirmed when it said so."""
+    ungrounded: tuple[Ungrounded, ...] = ()
+    """Its numbers that stand in no result and not in the user's words."""
+    sent_back: bool = False
+    """It went back to the model because of them; what comes after it in the turn takes its place."""
     calls: tuple[ShownCall, ...] = ()
     attachments: tuple[ShownFile, ...] = ()
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from importlib import import_module
 
+from askbus.metrics.registered import Metric
 from askbus.runtime.settings import SettingsError
 from askbus.tools.catalogue import CATALOGUE, GENERATE_IMAGE
 from askbus.tools.model import ToolSpec
@@ -41,9 +42,12 @@ def _found(name: str) -> list[OwnTool]:
             "" if not (isinstance(error, ModuleNotFoundError) and error.name == name) else " Is it installed, or on PYTHONPATH?"
         )
         raise _wrong(f"{name} cannot be imported: {type(error).__name__}: {error}.{where}") from error
-    found = [value for value in vars(module).values() if isinstance(value, OwnTool)]
+    values = [value.tool if isinstance(value, Metric) else value for value in vars(module).values()]
+    found = [value for value in values if isinstance(value, OwnTool)]
     if not found:
-        raise _wrong(f"{name} has no tools. Mark a function with `@tool(…)` from askbus.tools.own.")
+        raise _wrong(
+            f"{name} has no tools. Mark a function with `@tool(…)` (askbus.tools.own) or `@metric(…)` (askbus.metrics.registered)."
+        )
     return found
 
 

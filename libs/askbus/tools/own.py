@@ -9,7 +9,7 @@ docs/own-tools.md tells the whole of it.
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, TypeVar, get_type_hints
@@ -20,6 +20,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.json_schema import JsonSchemaMode
 
 from askbus.access.model import Principal, Scope
+from askbus.records.display import PLAIN, Presentation
 from askbus.records.model import QueryPlan, Rows
 from askbus.records.names import ResolveRequest, ResolveResult
 from askbus.tools.model import Asked, Proposed, ToolSpec
@@ -44,6 +45,10 @@ class Reader(Protocol):
         """The rows. Raises PermissionDenied, NotFound, InvalidInput, TimedOut, Unavailable."""
         ...
 
+    async def query_all(self, plans: Sequence[QueryPlan]) -> list[Rows]:
+        """The rows of each, all read on one snapshot. Raises as `query` does."""
+        ...
+
     async def resolve(self, request: ResolveRequest) -> ResolveResult:
         """The record that a name means. Raises as `query` does."""
         ...
@@ -54,13 +59,14 @@ class Call:
     """For whom a tool works, and for which call.
 
     `by` has the rights of this moment. `id` is the same when the call is run again: what a repeatable tool makes it names by it.
-    `records` is for tools that are `async`.
+    `records` is for tools that are `async`. `presentation` is how the person reads values.
     """
 
     id: UUID
     by: Principal
     project_id: UUID
     records: Reader
+    presentation: Presentation = PLAIN
 
 
 In = TypeVar("In", bound=BaseModel)

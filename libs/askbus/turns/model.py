@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from askbus.bus.envelope import Command, Service
+from askbus.grounding.model import Ungrounded
 from askbus.tools.work import ShownCall
 from askbus.usage.model import Totals
 
@@ -166,10 +167,11 @@ ERRORS: dict[str, TurnError] = {
 class TurnDetail(Turn):
     """A turn with its last message, what it waits for, what it proposed, the work that was done, and what it cost. `replaced_by` is the
     latest turn that answers the same message after it. `retry` says that answering the message once more is possible, and safe: nothing
-    that may not happen twice was begun."""
+    that may not happen twice was begun. `ungrounded` are the numbers of the answer that have no source."""
 
     answer: str | None
     cut: str | None
+    ungrounded: tuple[Ungrounded, ...] = ()
     model: str | None
     questions: tuple[UUID, ...]
     actions: tuple[UUID, ...]

@@ -14,6 +14,7 @@ from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
 from askbus.db.statements import Executor, Row, Statement
 from askbus.errors import Conflict, NotFound
+from askbus.grounding.model import Ungrounded
 from askbus.turns.model import CancelTurn, Claim, NewCall, RetryTurn, StartTurn, Turn
 from askbus.usage.model import Spent
 
@@ -55,8 +56,8 @@ class Claimed:
 
 @dataclass(frozen=True)
 class ModelStep:
-    """What a model call came to, to be recorded. `nudged`: it said nothing, and the model is asked once more; `error` ends the turn;
-    `claims`: it says that a change is done."""
+    """What a model call came to, to be recorded. `nudged`: the model is asked once more, because it said nothing or because
+    of its numbers; `error` ends the turn; `claims`: it says that a change is done; `ungrounded`: its numbers without a source."""
 
     text: str
     calls: Sequence[NewCall]
@@ -66,6 +67,7 @@ class ModelStep:
     nudged: bool = False
     error: str | None = None
     claims: bool = False
+    ungrounded: Sequence[Ungrounded] = ()
 
 
 BUSY = "A turn of this conversation is at work. Wait for it, or send the message with overlap enqueue or interrupt."
@@ -201,6 +203,7 @@ async def finish_model_step(db: Executor, claim: Claim, done: ModelStep, *, trac
         cut=done.cut,
         nudged=done.nudged,
         claims=done.claims,
+        ungrounded=[number.model_dump() for number in done.ungrounded] or None,
         error=done.error,
         **done.spent.parameters(),
         trace=trace,

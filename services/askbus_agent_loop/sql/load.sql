@@ -6,6 +6,7 @@ SELECT t.id, t.workspace_id, t.project_id, t.user_id, t.thread_id, asked.id AS m
        t.active_ms + CASE WHEN t.state = 'running' THEN (extract(epoch FROM now() - t.moved_at) * 1000)::bigint ELSE 0 END AS active_ms,
        (SELECT w.model FROM workspaces w WHERE w.id = t.workspace_id) AS model,
        (SELECT w.instructions FROM workspaces w WHERE w.id = t.workspace_id) AS workspace_instructions, t.instructions, t.context,
+       (SELECT w.number_check = 'ask_again' FROM workspaces w WHERE w.id = t.workspace_id) AS asks_again,
        coalesce((SELECT u.time_zone FROM users u WHERE u.id = t.user_id),
                 (SELECT w.time_zone FROM workspaces w WHERE w.id = t.workspace_id), :time_zone) AS time_zone,
        t.principal, t.trace, t.holder, greatest(extract(epoch FROM t.lease_until - now()), 0)::float8 AS lease_left,
@@ -15,6 +16,7 @@ SELECT t.id, t.workspace_id, t.project_id, t.user_id, t.thread_id, asked.id AS m
           FROM (SELECT o.queued_at, o.id, m.seq,
                        jsonb_build_object(
                            'turn_id', m.turn_id, 'step', m.step, 'role', m.role, 'text', m.text, 'cut', m.cut, 'nudged', m.nudged,
+                           'ungrounded', coalesce(m.ungrounded, '[]'),
                            'attachments', m.attachments, 'provider_data', m.provider_data, 'at', m.created_at,
                            'calls', (SELECT jsonb_agg(jsonb_build_object(
                                                 'id', c.id, 'step', c.step, 'provider_id', c.provider_id, 'name', c.name,

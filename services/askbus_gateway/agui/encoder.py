@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from askbus.actions.model import ActionDetail
+from askbus.grounding.model import Ungrounded
 from askbus.questions.model import QuestionDetail
 from askbus.turns.model import TurnError
 from askbus_gateway.frontends.cards import approval_id, card
@@ -22,6 +23,8 @@ PROTOCOL_VERSION = "1.0"
 """Held to the protocol's own package by the tests: to import that costs a starting gateway a fifth of a second."""
 CARD = "askbus.action"
 """The activity type of a proposed change."""
+NUMBERS = "askbus.ungrounded"
+"""The event that names numbers of an answer."""
 
 APPROVAL: dict[str, JsonValue] = {
     "type": "object",
@@ -126,6 +129,13 @@ class RunEncoder:
         """The whole conversation, which takes the place of what the client has."""
         closed = self._end_message()
         return closed + event("MESSAGES_SNAPSHOT", messages=[shown for message in told for shown in _messages(message, held)])
+
+    def numbers(self, step: int, ungrounded: Sequence[Ungrounded]) -> bytes:
+        """The numbers of the answer that have no source; its message is closed before."""
+        if not ungrounded:
+            return b""
+        told = {"messageId": message_id(self.turn_id, step), "ungrounded": [each.model_dump(mode="json") for each in ungrounded]}
+        return self._end_message() + event("CUSTOM", name=NUMBERS, value=told)
 
     def state(self, snapshot: JsonValue) -> bytes:
         return event("STATE_SNAPSHOT", snapshot=snapshot)

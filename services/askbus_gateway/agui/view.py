@@ -112,6 +112,8 @@ class AguiView(Telling):
         told += await self._new_cards(turn)
         if self.transcript.gap:
             told += self.encoder.messages(await self.conversation.messages())
+        if completed:
+            told += self.encoder.numbers(turn.step - 1, turn.ungrounded)
         match turn.state:
             case TurnState.COMPLETED if self.run.blocking:
                 return told + await self._interrupt(turn, [])

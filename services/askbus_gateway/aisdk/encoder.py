@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from askbus.actions.model import ActionDetail, ActionState
+from askbus.grounding.model import Ungrounded
 from askbus.questions.model import QuestionDetail
 from askbus.turns.model import TurnDetail, TurnError
 from askbus_gateway.frontends.cards import approval_id, card
@@ -21,6 +22,8 @@ from askbus_gateway.frontends.transcript import Again, Begin, Calls, End, Op, St
 ASK = "ask_user"
 CONFIRM = "confirm_changes"
 """The tool part under which a person approves a pending change."""
+OWN = "askbus"
+"""Where askbus's part of a message's metadata is."""
 DONE = b"data: [DONE]\n\n"
 
 
@@ -132,9 +135,10 @@ class MessageEncoder:
             return chunk("tool-output-error", toolCallId=confirm_id(action), errorText=failed) + self.action(action)
         return chunk("tool-output-available", toolCallId=confirm_id(action), output=told) + self.action(action)
 
-    def finish(self, reason: str) -> bytes:
-        """`stop`, or `tool-calls` where the client has something to complete."""
-        return self._end_text() + chunk("finish", finishReason=reason) + DONE
+    def finish(self, reason: str, ungrounded: Sequence[Ungrounded] = ()) -> bytes:
+        """`stop`, or `tool-calls` where the client has something to complete; with what is to be told of the answer's numbers."""
+        told = {"messageMetadata": metadata(ungrounded)} if ungrounded else {}
+        return self._end_text() + chunk("finish", finishReason=reason, **told) + DONE
 
     def aborted(self) -> bytes:
         return self._end_text() + chunk("abort", reason="stopped") + DONE
@@ -143,6 +147,11 @@ class MessageEncoder:
         """The code for whoever listens, and the sentence for the reader."""
         told = error.model_dump(mode="json")
         return self._end_text() + chunk("data-error", data=told, transient=True) + chunk("error", errorText=error.message) + DONE
+
+
+def metadata(ungrounded: Sequence[Ungrounded]) -> dict[str, JsonValue]:
+    """A message's metadata: the numbers of its last text that have no source."""
+    return {OWN: {"ungrounded": [number.model_dump(mode="json") for number in ungrounded]}}
 
 
 def failure_of(call: ToldCall) -> str | None:

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from askbus.actions.model import ActionDetail, ActionState
 from askbus.questions.model import QuestionDetail
-from askbus_gateway.aisdk.encoder import ASK, CONFIRM, asked_of, confirm_id, failure_of, outcome_of
+from askbus_gateway.aisdk.encoder import ASK, CONFIRM, asked_of, confirm_id, failure_of, metadata, outcome_of
 from askbus_gateway.frontends.cards import approval_id, card
 from askbus_gateway.frontends.conversation import ToldCall, ToldMessage
 
@@ -36,7 +36,9 @@ def ui_messages(
             ids = [call.action_id for message in turn for call in message.calls if call.action_id is not None]
             cards = [actions[action_id] for action_id in ids if action_id in actions]
             parts: list[JsonValue] = [*steps, *_changes(cards, by_person=by_person)]
-            shown.append({"id": str(turn_id), "role": "assistant", "parts": parts})
+            last = max((message for message in turn if message.step is not None), key=lambda message: message.step or 0)
+            beside = {"metadata": metadata(last.ungrounded)} if last.ungrounded else {}
+            shown.append({"id": str(turn_id), "role": "assistant", "parts": parts, **beside})
     return shown
 
 

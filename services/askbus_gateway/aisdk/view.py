@@ -83,7 +83,7 @@ class UiMessageView(Telling):
         told += await self._new_cards(turn) + self.encoder.turn(turn)
         match turn.state:
             case TurnState.COMPLETED:
-                return told + await self._approvals(turn) + self.encoder.finish("stop")
+                return told + await self._approvals(turn) + self.encoder.finish("stop", turn.ungrounded)
             case TurnState.CANCELLED:
                 return told + self.encoder.aborted()
             case _:

@@ -49,6 +49,8 @@ ENDS = {
     "superseded": "Ended by the next message.",
     "interrupted": "Interrupted by the next message.",
 }
+NO_SOURCE = "No source was found for:"
+SENT_BACK = "The assistant was asked once more, because no source was found for:"
 NO_TITLE = "A conversation"
 
 
@@ -89,6 +91,9 @@ def _words(words: Words) -> Iterator[Block]:
         yield Block(Kind.SAID if user else Kind.ANSWER, words.text)
     if words.cut is not None:
         yield Block(Kind.MARK, CUTS[words.cut])
+    if words.ungrounded:
+        numbers = ", ".join(dict.fromkeys(number.text for number in words.ungrounded))
+        yield Block(Kind.MARK, f"{SENT_BACK if words.sent_back else NO_SOURCE} {numbers}.")
     for file in words.files:
         yield Block(Kind.ITEM, f"File: {file.name} ({file.media_type}, {file.size} bytes)")
     for activity in words.activity:

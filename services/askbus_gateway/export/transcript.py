@@ -10,6 +10,7 @@ from askbus.access.model import Principal, Scope
 from askbus.db.pool import Pool
 from askbus.db.statements import Executor, Statement
 from askbus.errors import NotFound, TooLarge
+from askbus.grounding.model import Ungrounded
 from askbus.threads.model import Thread
 from askbus.turns.model import ERRORS, TurnError
 
@@ -71,7 +72,8 @@ class Activity(Frozen):
 
 
 class Words(Frozen):
-    """A message. `cut` says why an answer did not come to its end."""
+    """A message. `cut` says why an answer did not come to its end; `ungrounded` are its numbers without a source, and `sent_back` says that
+    the model wrote the answer once more because of them."""
 
     id: UUID
     role: Literal["user", "assistant"]
@@ -79,6 +81,8 @@ class Words(Frozen):
     text: str
     model: str | None
     cut: str | None
+    ungrounded: tuple[Ungrounded, ...] = ()
+    sent_back: bool = False
     files: tuple[File, ...]
     activity: tuple[Activity, ...]
 

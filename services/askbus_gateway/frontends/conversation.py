@@ -10,6 +10,7 @@ from askbus.actions.model import ActionDetail, ActionFilter, ActionState
 from askbus.db.pool import Pool
 from askbus.db.statements import Statement
 from askbus.errors import PermissionDenied
+from askbus.grounding.model import Ungrounded
 from askbus.questions import reads as questions
 from askbus.questions.model import QuestionDetail
 
@@ -49,6 +50,7 @@ class ToldMessage(BaseModel):
     role: str
     text: str
     client_message_id: str
+    ungrounded: tuple[Ungrounded, ...] = ()
     calls: tuple[ToldCall, ...]
 
     @property

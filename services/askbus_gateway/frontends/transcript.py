@@ -40,7 +40,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class Again:
-    """What was said of this step so far does not count: it is said anew."""
+    """What was said of this step so far does not count: it is said anew, in this step or in the next."""
 
     step: int
 
@@ -101,6 +101,9 @@ class Transcript:
                 ops += self._replace(data.text)
             case "calls":
                 ops.append(Calls(data.calls))
+            case "again":
+                self._said = []
+                ops.append(Again(step))
             case "end" | "cut":
                 ops += self.close()
         return ops

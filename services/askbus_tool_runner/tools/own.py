@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 import structlog
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from askbus.errors import Unavailable
 from askbus.records.model import QueryPlan, Rows
 from askbus.records.names import ResolveRequest, ResolveResult
-from askbus.records.query import query
+from askbus.records.query import query, query_all
 from askbus.records.resolve import resolve
 from askbus.tools.own import Call, Function, OwnTool
 from askbus_tool_runner.context import Context
@@ -44,7 +44,13 @@ class Aside:
 
         async def run(context: Context, given: BaseModel) -> BaseModel:
             reader = _Reader(context, asyncio.get_running_loop())
-            call = Call(id=context.call_id, by=context.by, project_id=context.project_id, records=reader)
+            call = Call(
+                id=context.call_id,
+                by=context.by,
+                project_id=context.project_id,
+                records=reader,
+                presentation=context.presentation,
+            )
             if inspect.iscoroutinefunction(function):
                 return await self._on_the_loop(function(call, given))
             return await self._in_a_thread(function, call, given)
@@ -120,6 +126,9 @@ class _Reader:
 
     async def query(self, plan: QueryPlan) -> Rows:
         return await self._at_home(query(self._context.records, self._context.by, plan, self._context.presentation))
+
+    async def query_all(self, plans: Sequence[QueryPlan]) -> list[Rows]:
+        return await self._at_home(query_all(self._context.records, self._context.by, plans, self._context.presentation))
 
     async def resolve(self, request: ResolveRequest) -> ResolveResult:
         return await self._at_home(resolve(self._context.records, self._context.by, request))

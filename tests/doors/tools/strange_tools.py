@@ -3,10 +3,12 @@
 import asyncio
 import sys
 import threading
+from decimal import Decimal
 
 from pydantic import BaseModel
 
 from askbus.errors import InvalidInput
+from askbus.metrics.registered import Measure, Reads, metric
 from askbus.records.model import QueryPlan
 from askbus.records.names import ResolveRequest
 from askbus.tools.own import Call, Scope, tool
@@ -106,3 +108,20 @@ def returns_something_else(call: Call, given: Given) -> Word:
 def talks_much(call: Call, given: Given) -> Word:
     "Returns a megabyte."
     return Word(word="many words " * 100_000)
+
+
+class Asked(BaseModel):
+    collection: str
+    field: str
+    limit: int = 50
+
+
+def column(asked: Asked) -> dict[str, QueryPlan]:
+    return {"it": QueryPlan(collection=asked.collection, fields=(asked.field,), limit=asked.limit)}
+
+
+@metric(reads=column, measure=Measure(currency="EUR"))
+def mean(asked: Asked, read: Reads) -> Decimal:
+    """The mean of a column."""
+    numbers = read["it"].numbers(asked.field)
+    return sum(numbers, Decimal(0)) / len(numbers)

@@ -11,6 +11,7 @@ SELECT t.*,
            SELECT jsonb_agg(jsonb_build_object(
                       'id', m.id, 'turn_id', m.turn_id, 'step', m.step, 'role', m.role, 'text', m.text, 'model', m.model, 'cut', m.cut,
                       'unconfirmed', coalesce(to_jsonb(m.unconfirmed), '[]'),
+                      'ungrounded', coalesce(m.ungrounded, '[]'), 'sent_back', m.nudged AND m.ungrounded IS NOT NULL,
                       'created_at', m.created_at,
                       'replaced', m.role = 'assistant' AND EXISTS (SELECT FROM turns r WHERE r.retry_of = asked.id AND r.queued_at > o.queued_at),
                       'attachments', coalesce((

@@ -1,6 +1,7 @@
 -- Records a finished model call: its step, its message and the calls that it asks for; without any, the turn is completed, unless the model
 -- is asked once more (:nudged). With an error code the turn ends as failed by it.
 -- An answer that claims to have changed something (:claims), while all that its turn proposed is still pending, is marked with that.
+-- Its numbers without a source (:ungrounded) are kept with it.
 -- Guarded by step, attempt and state, so a stale or stopped worker records nothing. No row: it was one.
 WITH thread AS (SELECT id, revision FROM threads WHERE id = (SELECT thread_id FROM turns WHERE id = :id) FOR UPDATE),
 asked AS (
@@ -30,8 +31,8 @@ counted AS (
     UPDATE threads h SET revision = h.revision + 1, updated_at = now() FROM moved WHERE h.id = moved.thread_id
     RETURNING h.id, h.revision),
 said AS (
-    INSERT INTO messages (id, thread_id, seq, turn_id, step, role, text, provider_data, model, cut, nudged, unconfirmed)
-    SELECT :message_id, counted.id, counted.revision, :id, :step, 'assistant', :text, :provider_data, :model, :cut, :nudged,
+    INSERT INTO messages (id, thread_id, seq, turn_id, step, role, text, provider_data, model, cut, nudged, ungrounded, unconfirmed)
+    SELECT :message_id, counted.id, counted.revision, :id, :step, 'assistant', :text, :provider_data, :model, :cut, :nudged, :ungrounded::jsonb,
            CASE WHEN :claims THEN (SELECT array_agg(a.id ORDER BY a.proposed_at, a.id) FROM actions a WHERE a.turn_id = :id
                                    HAVING bool_and(a.state = 'pending')) END
       FROM counted),

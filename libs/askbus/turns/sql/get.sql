@@ -1,5 +1,5 @@
 -- A turn of the user's own, while they see its project, with its last answer, what it still asks, what it proposed, and what it cost.
-SELECT t.*, m.text AS answer, m.cut, m.model,
+SELECT t.*, m.text AS answer, m.cut, m.model, coalesce(m.ungrounded, '[]') AS ungrounded,
        (SELECT r.id FROM turns r WHERE r.retry_of = coalesce(t.retry_of, t.id) AND r.queued_at > t.queued_at
          ORDER BY r.queued_at DESC LIMIT 1) AS replaced_by,
        t.settled_at IS NOT NULL
@@ -22,7 +22,7 @@ SELECT t.*, m.text AS answer, m.cut, m.model,
           FROM usage u WHERE u.thread_id = t.thread_id AND u.turn_id = t.id) AS usage
   FROM turns t
   JOIN project_access p ON p.project_id = t.project_id AND p.user_id = t.user_id
-  LEFT JOIN LATERAL (SELECT text, cut, model FROM messages m WHERE m.turn_id = t.id AND m.role = 'assistant' ORDER BY step DESC LIMIT 1) m
-         ON true
+  LEFT JOIN LATERAL (SELECT text, cut, model, m.ungrounded FROM messages m WHERE m.turn_id = t.id AND m.role = 'assistant'
+                      ORDER BY step DESC LIMIT 1) m ON true
  WHERE t.id = :id AND t.user_id = :user_id AND t.workspace_id = :workspace_id
    AND (:projects::uuid[] IS NULL OR t.project_id = ANY (:projects::uuid[]))

@@ -4,8 +4,10 @@ import { ActionCard } from './actions.js';
 import { announce, button, el, fill } from './elements.js';
 import { shownFiles } from './files.js';
 import { MarkdownView } from './markdown.js';
+import { markNumbers, numbersNote } from './numbers.js';
 import { QuestionCard } from './question.js';
 import { TurnUndo } from './undo.js';
+import { workDone } from './work.js';
 
 export const OPEN = new Set(['queued', 'running', 'waiting']);
 
@@ -33,6 +35,14 @@ class Segment {
 
   constructor(step) {
     this.step = step;
+  }
+
+  /** The model wrote the answer once more: this one stays, folded. */
+  fold() {
+    if (this.view.element.parentNode !== this.element) return;
+    const folded = el('details', { class: 'replaced' }, el('summary', {}, 'First draft, replaced: it had numbers without a source'));
+    this.view.element.replaceWith(folded);
+    folded.append(this.view.element);
   }
 
   /** Pictures that the calls of this step made. */
@@ -114,6 +124,8 @@ export class TurnView {
       segment.text = message.text;
       segment.calls = message.calls;
       this.#render(segment);
+      if (message.sent_back && (OPEN.has(state) || message !== messages.at(-1))) segment.fold();
+      else markNumbers(segment.view.element, message.ungrounded);
       segment.show(message.attachments);
       for (const call of message.calls) {
         if (call.action_id) this.#card(call.action_id, ActionCard, segment);
@@ -135,6 +147,8 @@ export class TurnView {
         return data.reason ? this.#restart() : this.#say(data, () => data.text);
       case 'calls':
         return this.#call(data);
+      case 'again':
+        return this.#again(data);
       case 'cut':
         return this.#work('');
       case 'turn':
@@ -150,6 +164,11 @@ export class TurnView {
     Object.assign(segment, { attempt, text: '', stale: false });
     this.#later(segment);
     this.#work('Thinking');
+  }
+
+  #again({ step }) {
+    this.#segment(step).fold();
+    this.#work('Checking the numbers');
   }
 
   #restart() {
@@ -192,6 +211,7 @@ export class TurnView {
     fill(
       this.#foot,
       last?.unconfirmed?.length > 0 && el('p', { class: 'problem' }, CLAIMED),
+      last?.ungrounded && numbersNote(last.ungrounded),
       this.#ending(turn, cut),
       el(
         'div',
@@ -270,20 +290,4 @@ export class TurnView {
     fill(this.#foot, el('p', { class: 'activity' }, activity && el('span', { class: 'pulse' }), activity));
     if (activity && !['Sending', 'Writing'].includes(activity)) announce(activity);
   }
-}
-
-/** One collapsed line; opened, the tools that were used and how each went. */
-function workDone(calls) {
-  const lines = calls.map((call) => {
-    const failed = ['failed', 'unknown'].includes(call.state);
-    const how = call.state === 'unknown' ? ' — whether it was done is not known' : failed ? ' — did not work' : '';
-    return el('li', { class: failed ? 'failed' : null }, call.label, how);
-  });
-  const failures = calls.filter((call) => call.state === 'failed' || call.state === 'unknown').length;
-  return el(
-    'details',
-    { class: 'work' },
-    el('summary', {}, 'Work completed', failures > 0 && ` · ${failures} did not work`),
-    el('ul', {}, lines),
-  );
 }

@@ -3,6 +3,7 @@ SELECT o.id, o.state, o.error_code, o.cancel_reason, o.retry_of, o.queued_at, o.
        coalesce((
            SELECT jsonb_agg(jsonb_build_object(
                       'id', m.id, 'role', m.role, 'at', m.created_at, 'text', m.text, 'model', m.model, 'cut', m.cut,
+                      'ungrounded', coalesce(m.ungrounded, '[]'), 'sent_back', m.nudged AND m.ungrounded IS NOT NULL,
                       'files', coalesce((
                           SELECT jsonb_agg(jsonb_build_object('id', f.id, 'name', f.name, 'media_type', f.media_type, 'size', f.size)
                                            ORDER BY array_position(m.attachments, f.id), f.created_at, f.id)

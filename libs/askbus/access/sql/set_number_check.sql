@@ -1,0 +1,1 @@
+UPDATE workspaces SET number_check = :number_check WHERE id = :id

@@ -1,0 +1,1 @@
+"""Own tools and metrics. A package, so that what its tests share ends with them."""
