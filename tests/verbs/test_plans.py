@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 OTHER_DATABASES = ("records", "demo", "cli", "migrations")
 """Folders whose statements run elsewhere, or by an operator's hand."""
 
-FEW_ROWS = frozenset({"feed", "relays"})
+FEW_ROWS = frozenset({"feed", "relays", "webhooks"})
 SELDOM = frozenset({"drop_login_codes.sql", "find_user.sql", "find_workspace.sql", "forget_part.sql", "new_epoch.sql"})
 """Statements of an operator, and of a sweep over what lives for minutes, or over one part of the log before it is emptied."""
 
