@@ -200,3 +200,45 @@ async def test_a_change_of_shape_since_is_in_the_way(shop: TeamDatabase, records
     assert (await undo(records, uuid4(), created, member)).state is OutcomeState.UNDONE
     await shop.run("ALTER TABLE orders RENAME TO sales")
     assert in_the_way(await undo(records, uuid4(), changed, member)) == [("o0", "", None, None)]
+
+
+COUNTED = """
+ALTER TABLE customers ADD COLUMN orders int NOT NULL DEFAULT 0;
+UPDATE customers c SET orders = (SELECT count(*) FROM orders WHERE customer_id = c.id);
+CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE customers SET orders = orders - 1 WHERE id = OLD.customer_id;
+    UPDATE customers SET orders = orders + 1 WHERE id = NEW.customer_id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER counted AFTER UPDATE OF customer_id ON orders FOR EACH ROW EXECUTE FUNCTION counted();
+"""
+
+
+async def test_what_triggers_count_along_is_put_back_too(
+    shop: TeamDatabase, records: Records, member: Principal, done: Done
+) -> None:
+    """The action moved an order and set the count that a trigger keeps; undone, the trigger counts on what was put back."""
+    await shop.run(COUNTED)
+    before = await snapshot(shop)
+    action = await done(update(1, customer_id=3), update(3, "customers", orders=7))
+    assert await shop.value("SELECT orders FROM customers WHERE id = 3") == 7
+    assert (await undo(records, uuid4(), action, member)).state is OutcomeState.UNDONE
+    assert await snapshot(shop) == before
+
+
+async def test_what_the_database_changes_again_is_not_called_undone(
+    shop: TeamDatabase, records: Records, member: Principal, done: Done
+) -> None:
+    """A trigger that came since keeps the old value from coming back: refused with both, or done as far as it goes, and said."""
+    action = await done(update(1, note="mine"), update(2, note="yours"))
+    await shop.run(
+        "CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := upper(NEW.note); RETURN NEW; END $$",
+        "CREATE TRIGGER shout BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION shout()",
+    )
+    outcome = await undo(records, uuid4(), action, member)
+    assert in_the_way(outcome) == [("o0", "note", "first", "FIRST")]
+    assert await shop.rows("SELECT note FROM orders WHERE id < 3 ORDER BY id") == [("mine",), ("yours",)]
+    rest = await undo(records, uuid4(), action, member, rest=True)
+    assert [(image.operation, image.after) for image in rest.images] == [("o1", {"note": None}), ("o0", {"note": "FIRST"})]
+    assert [(one.operation, one.message) for one in rest.mismatches] == [("o0", "the database itself changes note again")]
+    assert await shop.rows("SELECT note FROM orders WHERE id < 3 ORDER BY id") == [("FIRST",), (None,)]

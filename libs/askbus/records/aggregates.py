@@ -9,7 +9,7 @@ from askbus.records.display import Style
 from askbus.records.model import Aggregate, AggregateOp, Kind, ResultColumn
 from askbus.records.outputs import Output, is_plain, style_of
 from askbus.records.schema import SORTABLE, Column, computed_column
-from askbus.records.source import Field, as_number
+from askbus.records.source import Field, as_decimal, as_number
 
 AVERAGE_PLACES = 2
 """Decimal places that an average of whole numbers is shown with."""
@@ -23,12 +23,11 @@ Made = tuple[ColumnElement[Any], Column, Output]
 
 
 def aggregate(wanted: Aggregate, field: Field | None) -> Made:
-    """The figure, what it is compared as, and how it comes out. Floats are added as decimals, so that ten times 0.1 is 1.0 in any
-    order. Missing values count for nothing. Raises InvalidInput where the field has no such figure."""
+    """The figure, what it is compared as, and how it comes out. Floats are added as the decimals that they are read as, so that ten
+    times 0.1 is 1.0 in any order. Missing values count for nothing. Raises InvalidInput where the field has no such figure."""
     if field is None:
         return _share(wanted, func.count()) if wanted.op is AggregateOp.PERCENT_OF_TOTAL else _counted(wanted, func.count())
-    kind, value = field.column.kind, as_number(field)
-    exact = cast(field.expression, Numeric()) if kind is Kind.FLOAT else value
+    kind, value, exact = field.column.kind, as_number(field), as_decimal(field)
     match wanted.op:
         case AggregateOp.COUNT:
             return _counted(wanted, func.count(field.expression))
@@ -39,7 +38,7 @@ def aggregate(wanted: Aggregate, field: Field | None) -> Made:
         case AggregateOp.AVG if kind.is_number:
             return _number(wanted, field, func.avg(exact), rounded=True)
         case AggregateOp.MEDIAN if kind.is_number:
-            return _number(wanted, field, _median(cast(field.expression, Numeric())))
+            return _number(wanted, field, _median(cast(exact, Numeric())))
         case AggregateOp.PERCENT_OF_TOTAL if kind.is_number:
             return _share(wanted, func.sum(exact))
         case AggregateOp.MIN | AggregateOp.MAX if kind in COMPARED:

@@ -16,6 +16,8 @@ PASSING = frozenset({"08", "53", "57"})
 """Classes of connection trouble, exhausted resources, and an administrator's or a time limit's intervention."""
 TIME_LIMIT = "57014"
 """Query canceled: here always because a statement took longer than it may."""
+BUSY = frozenset({"55P03", "58030", "25P03", "25P04"})
+"""A lock that did not come free, an error of the disk, and a transaction that the server found too slow."""
 STALE = frozenset({"42703", "42P01", "3F000", "42704"})
 """Undefined column, table, schema or object: DDL since the schema was read."""
 
@@ -48,7 +50,7 @@ def is_passing(error: DBAPIError) -> bool:
     state = sqlstate(error)
     if state == TIME_LIMIT:
         return False
-    return error.connection_invalidated or not state or state in RETRY or state[:2] in PASSING or state == "55P03"
+    return error.connection_invalidated or not state or state in RETRY or state[:2] in PASSING or state in BUSY
 
 
 def is_final(error: DBAPIError) -> bool:

@@ -94,10 +94,10 @@ class Source:
             )
         child = self.beside(hops[0])
         place = child.join(hops[1:])
-        value = as_number(Field(found, place.c[found.name], nullable=True))
-        exact = cast(value, Numeric()) if found.kind is Kind.FLOAT and op is AggregateOp.SUM else value
+        measured = Field(found, place.c[found.name], nullable=True)
+        value = as_decimal(measured) if op is AggregateOp.SUM else as_number(measured)
         linked = matches(child.root, hops[0].target_columns, self.root, hops[0].columns)
-        each = select(getattr(func, op.value)(exact)).select_from(child.clause()).where(linked).correlate(self.root)
+        each = select(getattr(func, op.value)(value)).select_from(child.clause()).where(linked).correlate(self.root)
         return Field(found, each.scalar_subquery(), nullable=True), True
 
     def join(self, hops: Sequence[Relation]) -> FromClause:
@@ -198,3 +198,11 @@ def readable(field: Field) -> ColumnElement[Any]:
 def as_number(field: Field) -> ColumnElement[Any]:
     """The value itself; money, whose spelling depends on the server's locale, as numeric."""
     return cast(field.expression, Numeric()) if field.column.base_name == "money" else field.expression
+
+
+def as_decimal(field: Field) -> ColumnElement[Any]:
+    """A float as the decimal that it is read as, the shortest that stands for it; every other number as `as_number` has it.
+
+    Postgres's own cast keeps 6 digits of a real and 15 of a double precision, fewer than tell two of them apart.
+    """
+    return cast(cast(field.expression, Text()), Numeric()) if field.column.kind is Kind.FLOAT else as_number(field)

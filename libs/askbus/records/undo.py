@@ -94,6 +94,11 @@ async def _take_back(
         await attempt.rollback()
         return Verdict(state=OutcomeState.REFUSED, mismatches=tuple(found))
     await connection.execute(rows.CHECK_NOW)
+    astray = await _astray(records, connection, done, schema)
+    if astray and not rest:
+        await attempt.rollback()
+        return Verdict(state=OutcomeState.REFUSED, mismatches=tuple(astray))
+    found += astray
     await attempt.commit()
     crash.point("records.undo.written")
     return Verdict(state=OutcomeState.UNDONE, images=tuple(step.reversed() for step in done), mismatches=tuple(found))
@@ -103,7 +108,7 @@ class _Step:
     """One image to be reversed, with the record as it is found and the fields that go back."""
 
     def __init__(self, image: Image, current: Values, left_out: Container[str] = ()) -> None:
-        self.image, self.current = image, current
+        self.image, self.current, self.key = image, current, image.key
         self.kind, self.collection = image.kind, image.collection
         self.restored = {
             name: text for name, text in image.before.items() if text != image.after.get(name) and name not in left_out
@@ -119,8 +124,7 @@ class _Step:
         if image.kind is Change.CREATE:
             return image.model_copy(update={"key": {}, "key_before": image.key, "before": image.after, "after": {}, "sealed": {}})
         before = {name: self.current[name] for name in self.restored}
-        key = {**image.key, **{name: text or "" for name, text in self.restored.items() if name in image.key}}
-        return image.model_copy(update={"key": key, "key_before": image.key, "before": before, "after": self.restored})
+        return image.model_copy(update={"key": self.key, "key_before": image.key, "before": before, "after": self.restored})
 
 
 async def _compare(
@@ -198,8 +202,41 @@ async def _reverse(connection: AsyncConnection, step: _Step, schema: Schema) -> 
             return references
         await rows.take_back(connection, collection, step.image.key)
     elif step.restored:
-        await rows.change(connection, collection, step.image.key, step.restored)
+        step.key = await rows.change(connection, collection, step.image.key, step.restored)
     return []
+
+
+async def _astray(records: Records, connection: AsyncConnection, steps: Sequence[_Step], schema: Schema) -> list[Mismatch]:
+    """What is not as it was after all, because the team's own triggers changed it again; each step then says what there is.
+
+    What a later step's trigger changed is put back once more: counters that go up and down with other records.
+    """
+    strayed = [step for step in steps if await _found(records, connection, step, schema) != step.restored]
+    await records.use_write_settings(connection)
+    for step in strayed:
+        step.key = await rows.change(connection, schema.collection(step.collection), step.key, step.restored)
+    await connection.execute(rows.CHECK_NOW)
+    astray: list[Mismatch] = []
+    for step in steps:
+        found = await _found(records, connection, step, schema)
+        for name, text in step.restored.items():
+            if found[name] != text:
+                astray.append(_mismatch(step.image, name, text, found[name], message=f"the database itself changes {name} again"))
+        step.restored = found
+    return astray
+
+
+async def _found(records: Records, connection: AsyncConnection, step: _Step, schema: Schema) -> Values:
+    """The restored fields as they are now. The step's key is spelled as in every image from here on."""
+    if step.kind is Change.CREATE or not step.restored:
+        return step.restored
+    await records.use_one_spelling(connection)
+    collection = schema.collection(step.collection)
+    found = await rows.read(connection, collection, step.key, list(dict.fromkeys((*step.restored, *collection.key))))
+    if found is None:
+        raise NotDone(f"{step.image.label} was gone right after it was put back")
+    step.key = {name: found[name] or "" for name in collection.key}
+    return {name: found[name] for name in step.restored}
 
 
 async def _references(connection: AsyncConnection, step: _Step, collection: Collection, schema: Schema) -> list[Mismatch]:
