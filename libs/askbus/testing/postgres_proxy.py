@@ -66,6 +66,7 @@ class PostgresProxy:
         self._counted: Counter[tuple[str, str]] = Counter()
         self._trap: _Trap | None = None
         self._links: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     def url(self, server_url: str) -> str:
         """The same database and user, through the proxy."""
@@ -95,6 +96,7 @@ class PostgresProxy:
             yield self
         finally:
             server.close()
+            self._closed = True
             links = list(self._links)
             self.cut()
             await asyncio.gather(*links, return_exceptions=True)
@@ -109,7 +111,8 @@ class PostgresProxy:
         assert task is not None
         self._links.add(task)
         try:
-            await self._link(reader, writer)
+            if not self._closed:  # who came while it closed is turned away
+                await self._link(reader, writer)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             return  # one side is gone, or it was cut: so is the other side, and that is all there is to it
         finally:
