@@ -130,10 +130,10 @@ class PostgresProxy:
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            to_server.transport.abort()
             for one in both:
                 one.cancel()
             await asyncio.gather(*both, return_exceptions=True)
-            to_server.transport.abort()
 
     async def _from_client(self, link: _Link) -> None:
         gathered, sql = b"", ""
