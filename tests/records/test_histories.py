@@ -1,7 +1,7 @@
 """Two actions, people's edits and undos in any order, and at once: no value is overwritten that the one who confirmed did not see."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -113,7 +113,7 @@ class History:
         outcomes = await asyncio.gather(*(self._apply(number) for number in ready))
         self._check(before, sorted(outcomes, key=lambda one: one.at), await self._now())
 
-    async def _beside(self, edit: Edit | None, work: Callable[[], Any] | None) -> None:
+    async def _beside(self, edit: Edit | None, work: Callable[[], Coroutine[Any, Any, Outcome]] | None) -> None:
         """`work` begins while the edit is not committed, and either waits for it or has nothing to do with it."""
         person = await asyncpg.connect(self.team.url)
         before = await self._now()
@@ -124,7 +124,7 @@ class History:
             edited = edit is not None and await self._edited(person, edit)
             between = await self._now(person) if edited else before
             if work is not None:
-                working = asyncio.ensure_future(work())
+                working = asyncio.create_task(work())
                 await self._waits_or_ends(person, working)
             try:
                 await held.commit()
