@@ -91,7 +91,7 @@ REQUIREMENTS: dict[str, str] = {
     "S6": WHOLE,
     "S7": WHOLE,
     "S8": WHOLE,
-    "S9": "the console's module reconnects with back-off, pauses on hidden pages and resumes; no shared worker yet",
+    "S9": WHOLE,
     "S10": WHOLE,
     "S11": WHOLE,
     "S12": WHOLE,

@@ -23,7 +23,9 @@ from askbus.testing.servers import Server, TestDatabase, fresh_database, run_nat
 from askbus_action_applier.app import make_app as make_action_applier
 from askbus_agent_loop.app import make_app as make_agent_loop
 from askbus_expiry.app import make_app as make_expiry
+from askbus_gateway import app as gateway_app
 from askbus_gateway.app import make_app as make_gateway
+from askbus_gateway.sse.hub import Hub
 from askbus_question_broker.app import make_app as make_broker
 from askbus_tool_runner.app import make_app as make_tool_runner
 
@@ -77,6 +79,7 @@ class Stack:
 
     askbus: Composed
     database: TestDatabase
+    hub: Hub
     shop: TeamDatabase
 
 
@@ -94,8 +97,17 @@ async def stack(
         await provision(nats.url, ack_wait=1)
         painter = ModelConfig(base_url=model.base_url, model="scripted", image_model="gpt-image-1")
         settings = {"models": {"default": painter}, "records_url": shop.url, "standing_approval_days": 7}
-        async with compose(database, nats.url, ALL_SIX, **settings) as askbus:
-            yield Stack(askbus, database, shop)
+        hubs: list[Hub] = []
+
+        class Kept(Hub):
+            def __init__(self, *args: object) -> None:
+                super().__init__(*args)  # type: ignore[arg-type]  # whatever the wiring gives it
+                hubs.append(self)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(gateway_app, "Hub", Kept)
+            async with compose(database, nats.url, ALL_SIX, **settings) as askbus:
+                yield Stack(askbus, database, hubs[0], shop)
 
 
 @pytest.fixture

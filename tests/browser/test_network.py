@@ -30,7 +30,7 @@ async def test_what_happened_while_the_network_was_cut_is_there_when_it_is_back(
     visit: Visits, askbus: Composed, company: Company, pool: Pool
 ) -> None:
     """The page says that it tries again, and catches up by itself."""
-    context = await visit.context("mia")
+    context = await visit.context("mia", shared=False)
     page = await visit.page(context)
     await home(page)
     await context.set_offline(True)
@@ -44,7 +44,7 @@ async def test_what_happened_while_the_network_was_cut_is_there_when_it_is_back(
 @pytest.mark.requirement("C25", "W9")
 async def test_an_answer_goes_on_where_it_was_cut(visit: Visits, model: ScriptedModel) -> None:
     """The stream resumes after its last piece: no word is missing and none is there twice."""
-    context = await visit.context("mia")
+    context = await visit.context("mia", shared=False)
     page = await visit.page(context)
     await page.get_by_label("Message").fill("slowly, cut off")
     await page.keyboard.press("Enter")
@@ -59,7 +59,7 @@ async def test_an_answer_goes_on_where_it_was_cut(visit: Visits, model: Scripted
 @pytest.mark.requirement("C8", "W9")
 async def test_a_message_that_could_not_be_sent_is_kept_and_sent_once(visit: Visits) -> None:
     """It stays on the page, says that it was not sent, and goes out on request."""
-    context = await visit.context("mia")
+    context = await visit.context("mia", shared=False)
     page = await visit.page(context)
     await page.get_by_label("Message").fill("hello")
     await page.keyboard.press("Enter")
@@ -80,7 +80,7 @@ async def test_a_hidden_page_holds_no_connection_and_catches_up_when_it_is_seen(
     visit: Visits, askbus: Composed, company: Company, pool: Pool
 ) -> None:
     """Browsers open six connections to a server, however many tabs there are."""
-    page = await visit("mia")
+    page = await visit.page(await visit.context("mia", shared=False))
     await home(page)
     async with page.expect_event("requestfailed", lambda request: request.url.endswith("/v1/events")):
         await page.evaluate(HIDE, True)
@@ -97,7 +97,7 @@ async def test_the_stream_comes_back_whatever_it_was_answered(
     visit: Visits, askbus: Composed, company: Company, pool: Pool
 ) -> None:
     """A proxy's error page, a gateway that starts, a broken connection: EventSource would have given up at the first."""
-    context = await visit.context("mia")
+    context = await visit.context("mia", shared=False)
     left = ["busy", "starting", "broken"]
 
     async def answer(route: Route) -> None:

@@ -23,13 +23,18 @@ class Visits:
         self.stack = stack
         self.complaints: list[str] = []
 
-    async def context(self, who: str | None, *, width: int = 1180, height: int = 820, dark: bool = False) -> BrowserContext:
-        """A browser of their own, signed in unless `who` is None."""
+    async def context(
+        self, who: str | None, *, width: int = 1180, height: int = 820, dark: bool = False, shared: bool = True
+    ) -> BrowserContext:
+        """A browser of their own, signed in unless `who` is None. Without `shared` it has no shared workers, as some have none: then each
+        page keeps its own stream, and what the network does to a page is done to that too."""
         context = await self.browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
         )
         await self.stack.enter_async_context(context)
         await context.add_init_script(REPORT_VIOLATIONS)
+        if not shared:
+            await context.add_init_script("delete globalThis.SharedWorker")
         if who is not None:
             await context.add_cookies([{"name": "askbus_session", "value": self.company[who].cookie, "url": self.askbus.http}])
         return context

@@ -76,18 +76,20 @@ class Follower:
                 return
 
 
-async def write(pool: Pool, seed: int, people: list[tuple[Principal, list[UUID]]]) -> None:
-    """Random transactions of random length; some are taken back."""
+async def write(
+    pool: Pool, seed: int, people: list[tuple[Principal, list[UUID]]], *, transactions: int = TRANSACTIONS, longest: float = 0.02
+) -> None:
+    """Random transactions of random length; some are taken back. `longest`: seconds between two of their statements."""
     dice = random.Random(seed)
     questions: list[tuple[Principal, UUID]] = []
-    for _ in range(TRANSACTIONS):
+    for _ in range(transactions):
         by, projects = dice.choice(people)
         async with pool.acquire() as db:
             transaction = db.transaction()
             await transaction.start()
             made: list[tuple[Principal, UUID]] = []
             for _ in range(dice.randint(1, 3)):
-                await db.execute("SELECT pg_sleep($1)", dice.random() * 0.02)
+                await db.execute("SELECT pg_sleep($1)", dice.random() * longest)
                 if not questions or dice.random() < 0.5:
                     command = ask_command(by, dice.choice(projects))
                     await verbs.ask(db, command, trace=None)

@@ -13,6 +13,7 @@ from askbus.errors import InvalidInput
 from askbus.feed.bridge import Source
 from askbus.feed.model import Change, Snapshot
 from askbus.feed.tail import Deliver
+from askbus_gateway.sse.audience import Audience
 from askbus_gateway.sse.catch_up import CatchUp, Reset, Rights
 from askbus_gateway.sse.rules import RULES
 from askbus_gateway.sse.stream import Batch, Stream, chunk, frame, shown
@@ -39,7 +40,7 @@ class Hub:
         self.catch_up = CatchUp(pool)
         self.waits = waits
         self.tail = follow(self.deliver)
-        self._streams: defaultdict[UUID, set[Stream]] = defaultdict(set)
+        self._streams: defaultdict[UUID, Audience] = defaultdict(Audience)
         self._listeners: set[Listener] = set()
         self._draining = False
         self._gone = asyncio.Event()
@@ -72,8 +73,11 @@ class Hub:
 
     async def _offer(self, workspace_id: UUID, snapshot: Snapshot, news: Sequence[Change]) -> None:
         batch = Batch(snapshot, news)
-        for count, stream in enumerate(tuple(self._streams.get(workspace_id, ())), 1):
+        audience = self._streams.get(workspace_id, Audience())
+        for count, stream in enumerate(audience.concerned(news), 1):
             stream.offer(batch)
+            if stream.level and stream in audience.behind:
+                audience.caught_up(stream)
             if count % SLICE == 0:
                 await asyncio.sleep(0)
 
@@ -83,7 +87,7 @@ class Hub:
         moved = {change.user_id for change in news if change.entity == "membership"}
         if not ended and not moved:
             return
-        for stream in tuple(self._streams[workspace_id]):
+        for stream in tuple(self._streams.get(workspace_id, ())):
             if stream.principal.id in ended:
                 self._end(stream, "ended")
             elif stream.principal.user_id in moved:
@@ -92,6 +96,9 @@ class Hub:
     async def _renew(self, stream: Stream) -> None:
         try:
             async with stream.turn:
+                if stream.ended:
+                    return
+                self._streams[stream.principal.workspace_id].lags(stream)
                 stream.pause()
                 await self._send_state(stream, "access")
         except Exception as error:  # noqa: BLE001  # better no stream than one with old rights: it comes back and is checked
@@ -126,7 +133,7 @@ class Hub:
         if self._draining or stream.ended:
             stream.end()
             return
-        self._streams[stream.principal.workspace_id].add(stream)
+        self._streams[stream.principal.workspace_id].lags(stream)
         self.wheel.add(stream)
         async with stream.turn:
             if stream.ended:
@@ -143,10 +150,12 @@ class Hub:
     def leave(self, stream: Stream) -> None:
         """The connection is over: nothing refers to this stream any more."""
         self.wheel.discard(stream)
-        streams = self._streams.get(stream.principal.workspace_id, set())
-        streams.discard(stream)
-        if not streams:
-            self._streams.pop(stream.principal.workspace_id, None)
+        audience = self._streams.get(stream.principal.workspace_id)
+        if audience is None:
+            return
+        audience.leave(stream)
+        if not audience:
+            del self._streams[stream.principal.workspace_id]
         self._gone.set()
 
     def _act(self, stream: Stream, rights: Rights | None) -> bool:

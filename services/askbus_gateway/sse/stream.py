@@ -90,8 +90,21 @@ class Stream(asyncio.Protocol):
     """A connection that shows the feed. The hub offers it every batch of its workspace."""
 
     __slots__ = (
-        "_aside", "_expiry", "_left", "_level", "_most", "_paused", "closes_at", "ended", "entities", "epoch", "principal", "seen",
-        "transport", "turn", "viewer",
+        "_aside",
+        "_expiry",
+        "_left",
+        "_most",
+        "_paused",
+        "closes_at",
+        "ended",
+        "entities",
+        "epoch",
+        "level",
+        "principal",
+        "seen",
+        "transport",
+        "turn",
+        "viewer",
     )  # fmt: skip
 
     def __init__(self, principal: Principal, entities: frozenset[str] | None, left: Left) -> None:
@@ -108,7 +121,8 @@ class Stream(asyncio.Protocol):
         """Held while the client is brought up to date, so that an older reading of its rights never overtakes a newer one."""
         self.transport: asyncio.Transport | None = None
         self._left = left
-        self._level = False
+        self.level = False
+        """Whether the feed has passed what the client had when it came: every batch is news to it from then on."""
         self._paused = False
         self._most = MOST_BUFFERED
         self._aside: list[Batch] | None = None
@@ -127,7 +141,7 @@ class Stream(asyncio.Protocol):
 
     def offer(self, batch: Batch) -> None:
         """The next of the feed. Changes that the client has already (from a gateway that was ahead) are dropped."""
-        if self._level:
+        if self.level:
             data = batch.told(self.viewer, self.epoch)
         elif self.seen is None:
             if self._aside is None:
@@ -137,7 +151,7 @@ class Stream(asyncio.Protocol):
         else:
             seen, wants = self.seen, self.viewer.wants
             data = batch.event(self.epoch, [change for change in batch.changes if not seen.sees(change.xid) and wants(change)])
-            self._level = batch.snapshot.covers(seen)
+            self.level = batch.snapshot.covers(seen)
         if data:
             self.write(data)
 
@@ -150,7 +164,7 @@ class Stream(asyncio.Protocol):
 
     def pause(self) -> None:
         """Until `begin` is called again, batches are kept aside: the client is about to get a fresh state."""
-        self.seen, self._level = None, False
+        self.seen, self.level = None, False
 
     def write(self, data: bytes) -> None:
         """Sends a live event, as a chunk. A client that stopped reading is cut off: it comes back with its last id."""

@@ -105,7 +105,6 @@ export const api = {
   deleteFile: (id) => send('DELETE', `/v1/attachments/${id}`),
 
   questions: (wanted = {}) => send('GET', `/v1/questions${query(wanted)}`),
-  counts: () => send('GET', '/v1/questions/counts'),
   question: (id) => send('GET', `/v1/questions/${id}`),
   answer: (id, answer) => send('POST', `/v1/questions/${id}/answer`, { answer }),
   decline: (id, reason) => send('POST', `/v1/questions/${id}/decline`, reason ? { reason } : {}),

@@ -3,7 +3,7 @@
 import { api, ApiError } from './api.js';
 import { Conversation } from './chat.js';
 import { button, el, fill } from './elements.js';
-import { Feed } from './feed.js';
+import { openFeed } from './feed.js';
 import { Home } from './home.js';
 import { Bell, openAction, openApproval, openQuestion, openSheet } from './inbox.js';
 import { makeLists } from './lists.js';
@@ -72,7 +72,7 @@ class Console {
 
   #begin(me) {
     this.#end();
-    const feed = new Feed(api.counts);
+    const feed = openFeed(me.principal.id);
     const context = { me, feed, people: new People() };
     Object.assign(context, {
       lists: makeLists(context),

@@ -1,6 +1,6 @@
 // A user's one stream: what is open now, and every change of it, by id and state. Texts are read over the API when shown.
 
-import { Stream } from './stream.js';
+import { Stream, thisPage } from './stream.js';
 
 const OPEN = {
   question: new Set(['open']),
@@ -11,8 +11,8 @@ const OPEN = {
 };
 
 /** Whether something in this state still belongs to what is going on. */
-export function isOpen({ entity, status }) {
-  return OPEN[entity]?.has(status) ?? true;
+export function isOpen({ entity, status, op }) {
+  return op !== 'remove' && (OPEN[entity]?.has(status) ?? true);
 }
 
 /**
@@ -36,11 +36,14 @@ export class Feed {
   entities = new Map();
   counts = { open: 0, for_me: 0, unseen: 0 };
   status = 'connecting';
+  /** Whether the first state has come. */
+  begun = false;
 
   /** `readCounts()` resolves to the two numbers; it is asked after each change of a question. */
-  constructor(readCounts, url = '/v1/events') {
+  constructor(readCounts, url = '/v1/events', page = thisPage) {
     this.#readCounts = readCounts;
     this.#stream = new Stream(url, {
+      page,
       onEvent: (event) => this.#take(event),
       onStatus: (status) => {
         this.status = status;
@@ -78,6 +81,7 @@ export class Feed {
   }
 
   #begin({ entities, counts }) {
+    this.begun = true;
     this.entities = new Map(entities.map((entity) => [`${entity.entity} ${entity.id}`, entity]));
     this.#tell('init', entities);
     this.#count(counts);
@@ -122,7 +126,86 @@ export class Feed {
 
   #count(counts) {
     this.#uncounted = false;
+    if (counts === null) return;
     this.counts = counts;
     this.#tell('counts', counts);
   }
 }
+
+/** The inbox in two numbers, as the server counts it. */
+export async function readCounts() {
+  const response = await fetch('/v1/questions/counts', { headers: { 'x-askbus': '1' }, cache: 'no-store' });
+  if (!response.ok) throw new Error(`The counts were refused: ${response.status}`);
+  return response.json();
+}
+
+/** A page's end of the feed that all pages of this browser share: what Feed offers, over a worker that keeps the connection. */
+class SharedFeed {
+  #port;
+  #subscribers = new Set();
+  entities = new Map();
+  counts = { open: 0, for_me: 0 };
+  status = 'connecting';
+
+  constructor(port) {
+    this.#port = port;
+    port.onmessage = ({ data }) => this.#hear(data);
+  }
+
+  start() {
+    document.addEventListener('visibilitychange', this.#onVisibility);
+    addEventListener('pagehide', this.#onHide);
+    addEventListener('pageshow', this.#onShow);
+    this.#say('start');
+  }
+
+  stop() {
+    document.removeEventListener('visibilitychange', this.#onVisibility);
+    removeEventListener('pagehide', this.#onHide);
+    removeEventListener('pageshow', this.#onShow);
+    this.#say('stop');
+  }
+
+  subscribe(subscriber) {
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
+  }
+
+  #onVisibility = () => this.#say('visibility');
+
+  #onHide = () => this.#say('stop');
+
+  /** A page that comes back out of the browser's cache has missed everything since. */
+  #onShow = ({ persisted }) => {
+    if (persisted) this.#say('start');
+  };
+
+  #say(what) {
+    this.#port.postMessage({ what, hidden: thisPage.hidden() });
+  }
+
+  #hear({ what, news }) {
+    if (what === 'init') this.entities = new Map(news[0].map((entity) => [`${entity.entity} ${entity.id}`, entity]));
+    else if (what === 'upsert') this.entities.set(`${news[0].entity} ${news[0].id}`, news[0]);
+    else if (what === 'remove') this.entities.delete(`${news[0].entity} ${news[0].id}`);
+    else if (what === 'counts') [this.counts] = news;
+    else if (what === 'status') [this.status] = news;
+    for (const subscriber of [...this.#subscribers]) subscriber[what]?.(...news);
+  }
+}
+
+/**
+ * The feed of whoever is signed in: one connection for all pages of this browser where it has shared workers, else one for this page.
+ * `who` tells the sessions apart that people sign in with here one after the other: the `principal.id` of /v1/me.
+ */
+export function openFeed(who) {
+  if (!globalThis.SharedWorker) return new Feed(readCounts);
+  const address = new URL('./feed-worker.js', import.meta.url).href;
+  workers ??= globalThis.trustedTypes?.createPolicy('askbus-feed', { createScriptURL: () => address }) ?? {
+    createScriptURL: () => address,
+  };
+  return new SharedFeed(new SharedWorker(workers.createScriptURL(address), { type: 'module', name: `askbus ${who}` }).port);
+}
+
+/** Trusted Types: the one script that may become a worker. */
+let workers;

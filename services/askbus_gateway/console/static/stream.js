@@ -41,6 +41,21 @@ export class EventParser {
   }
 }
 
+/** What a stream asks of the page that it is for: whether anybody sees it, and to be told when that, or the network, changes. */
+export const thisPage = {
+  hidden: () => document.visibilityState === 'hidden',
+  /** Calls `changed('visibility' | 'online' | 'offline')`; returns what ends that. */
+  watch(changed) {
+    const heard = ({ type }) => changed(type === 'visibilitychange' ? 'visibility' : type);
+    document.addEventListener('visibilitychange', heard);
+    for (const type of ['online', 'offline']) addEventListener(type, heard);
+    return () => {
+      document.removeEventListener('visibilitychange', heard);
+      for (const type of ['online', 'offline']) removeEventListener(type, heard);
+    };
+  },
+};
+
 /**
  * Follows a stream and keeps following it: it resumes after its last id, with a growing, jittered pause between tries; it rests
  * while the page is hidden, and comes back at once when the page is shown or the network returns.
@@ -58,9 +73,12 @@ export class Stream {
   #running = false;
   #connection = null;
   #wake = () => {};
+  #page;
+  #unwatch = () => {};
 
-  constructor(url, { onEvent, onStatus = () => {} }) {
+  constructor(url, { onEvent, onStatus = () => {}, page = thisPage }) {
     this.#url = url;
+    this.#page = page;
     this.#onEvent = onEvent;
     this.#onStatus = onStatus;
   }
@@ -68,9 +86,7 @@ export class Stream {
   start() {
     if (this.#running) return;
     this.#running = true;
-    document.addEventListener('visibilitychange', this.#onVisibility);
-    window.addEventListener('online', this.#onOnline);
-    window.addEventListener('offline', this.#onOffline);
+    this.#unwatch = this.#page.watch((what) => this.#onChange(what));
     this.#run();
   }
 
@@ -81,22 +97,16 @@ export class Stream {
 
   #end(status, code) {
     this.#running = false;
-    document.removeEventListener('visibilitychange', this.#onVisibility);
-    window.removeEventListener('online', this.#onOnline);
-    window.removeEventListener('offline', this.#onOffline);
+    this.#unwatch();
     this.#connection?.abort();
     this.#wake();
     this.#onStatus(status, code);
   }
 
-  #onVisibility = () => {
-    if (document.visibilityState === 'hidden') this.#connection?.abort();
+  #onChange(what) {
+    if (what === 'offline' || (what === 'visibility' && this.#page.hidden())) this.#connection?.abort();
     else this.#hurry();
-  };
-
-  #onOnline = () => this.#hurry();
-
-  #onOffline = () => this.#connection?.abort();
+  }
 
   #hurry() {
     this.#failures = 0;
@@ -105,13 +115,13 @@ export class Stream {
 
   async #run() {
     while (this.#running) {
-      if (document.visibilityState === 'hidden') {
+      if (this.#page.hidden()) {
         this.#onStatus('paused');
         await this.#sleep(null);
         continue;
       }
       const refused = await this.#connect();
-      if (!this.#running || document.visibilityState === 'hidden') continue;
+      if (!this.#running || this.#page.hidden()) continue;
       if (refused) {
         this.#end('refused', refused);
         return;

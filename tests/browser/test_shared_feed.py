@@ -1,0 +1,78 @@
+"""All pages of one browser share one stream, through a worker."""
+
+import pytest
+from playwright.async_api import Page, expect
+from tests.browser.conftest import Stack
+from tests.browser.test_network import HIDE
+from tests.browser.visits import Visits
+
+from askbus.db.pool import Pool
+from askbus.testing.people import Company
+from askbus.testing.questions import open_question
+from askbus.testing.waiting import until
+from askbus_gateway.sse.hub import Hub
+
+pytestmark = pytest.mark.requirement("S9")
+
+FOLLOW = """async who => {
+    const { openFeed } = await import('/console/feed.js');
+    globalThis.heard = [];
+    const feed = openFeed(who);
+    const note = (what) => (...news) => heard.push([what, ...news]);
+    feed.subscribe(Object.fromEntries(['init', 'upsert', 'remove', 'counts'].map((what) => [what, note(what)])));
+    feed.start();
+}"""
+
+
+async def streams(hub: Hub, company: Company, number: int) -> None:
+    """Waits until this team has so many open."""
+
+    async def there() -> bool:
+        return len(hub._streams.get(company.workspace_id, ())) == number
+
+    await until(there)
+
+
+@pytest.fixture
+def hub(stack: Stack) -> Hub:
+    return stack.hub
+
+
+async def test_three_pages_hold_one_connection_and_rest_when_nobody_sees_any(
+    visit: Visits, company: Company, pool: Pool, hub: Hub
+) -> None:
+    """Each is told everything; a page that comes later begins with what there is; the last one that is hidden ends it."""
+    context = await visit.context("mia")
+    pages: list[Page] = [await visit.page(context) for _ in range(3)]
+    for page in pages:
+        await expect(page.get_by_text("Nothing is waiting.")).to_be_visible()
+    await streams(hub, company, 1)
+    await open_question(pool, company["max"].principal, company.north, title="Ship it today?")
+    for page in pages:
+        await expect(page.get_by_role("button", name="Ship it today?")).to_be_visible()
+    late = await visit.page(context)
+    await expect(late.get_by_role("button", name="Questions: 1 open, 1 for you")).to_be_visible()
+    await streams(hub, company, 1)
+    await late.close()
+    for page in pages[:2]:
+        await page.evaluate(HIDE, True)
+    await streams(hub, company, 1)
+    await pages[2].close()
+    await streams(hub, company, 0)
+    await open_question(pool, company["max"].principal, company.north, title="And tomorrow?")
+    await pages[0].evaluate(HIDE, False)
+    for page in pages[:2]:
+        await expect(page.get_by_role("button", name="And tomorrow?")).to_be_visible()
+    await streams(hub, company, 1)
+
+
+async def test_a_page_of_the_teams_own_is_told_by_the_same_module(visit: Visits, company: Company, pool: Pool) -> None:
+    """Callbacks with ids and states, and the counts; with shared workers and without."""
+    asked = await open_question(pool, company["max"].principal, company.north)
+    for shared in (True, False):
+        page = await visit.page(await visit.context("mia", shared=shared), "/console/mark.svg")
+        await page.evaluate(FOLLOW, "somebody")
+        await page.wait_for_function("heard.some(([what]) => what === 'counts')")
+        ((what, entities), (_counts, counts)) = [one for one in await page.evaluate("heard") if one[0] in {"init", "counts"}][:2]
+        assert (what, [entity["id"] for entity in entities]) == ("init", [str(asked.id)])
+        assert counts == {"open": 1, "for_me": 1}
