@@ -43,8 +43,8 @@ async def test_a_change_finds_those_who_see_it_and_everyone_who_is_behind() -> N
         change("record", None): {mia, max_, owner},
         change("session", None, MIA): set(),
     }
-    for one, streams in expected.items():
-        assert set(audience.concerned([one])) == streams | {behind}
+    for moved, streams in expected.items():
+        assert set(audience.concerned([moved])) == streams | {behind}
     assert set(audience.concerned(list(expected))) == {mia, max_, owner, behind} == set(audience)
     audience.leave(max_)
     audience.lags(mia)
