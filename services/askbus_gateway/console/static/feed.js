@@ -144,7 +144,7 @@ class SharedFeed {
   #port;
   #subscribers = new Set();
   entities = new Map();
-  counts = { open: 0, for_me: 0 };
+  counts = { open: 0, for_me: 0, unseen: 0 };
   status = 'connecting';
 
   constructor(port) {
