@@ -21,7 +21,7 @@ def test_tests_that_share_a_stack_are_one_unit_and_the_longest_come_first() -> N
     assert unit("tests/flows/test_demo.py::test_a") != unit("tests/flows/test_demo.py::test_b")
     of_each = [
         "tests/verbs/test_claims.py::test_a",
-        "tests/records/test_crash.py::test_a",
+        "tests/records/test_every_statement.py::test_a",
         "tests/faults/test_outages.py::test_a",
     ]
     assert sorted(of_each, key=turn) == of_each[::-1]
