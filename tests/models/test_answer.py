@@ -22,12 +22,12 @@ NOW = datetime(2026, 11, 3, tzinfo=UTC)
 def question(**said: Any) -> Question:
     """A stored question that was asked like this."""
     ask = Ask.model_validate({"project_id": uuid4(), "text": "Well?", **said})
-    unset: dict[str, None] = dict.fromkeys(
-        ("token_id", "turn_id", "settled_at", "settled_by", "answer", "reason", "superseded_by"), None
-    )
+    unset: dict[str, None] = dict.fromkeys(set(Question.model_fields) - set(Ask.model_fields), None)
     ids = {name: uuid4() for name in ("id", "workspace_id", "user_id", "asker_id")}
     times = {"asked_at": NOW, "expires_at": NOW + timedelta(days=1)}
-    return Question.model_validate({**ask.model_dump(), **unset, **ids, **times, "state": "open", "note_count": 0})
+    return Question.model_validate(
+        {**ask.model_dump(), **unset, **ids, **times, "state": "open", "note_count": 0, "escalated": False}
+    )
 
 
 FREE = question()
