@@ -34,6 +34,7 @@ from askbus_gateway.http.threads import Threads
 from askbus_gateway.http.tools import Tools
 from askbus_gateway.http.turns import Turns
 from askbus_gateway.http.usage import UsageSums
+from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.http.webhooks import Webhooks
 from askbus_gateway.sse.events import Events
 from askbus_gateway.sse.hub import Hub
@@ -75,6 +76,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     settings = ground.settings
     gate = Gate(ground.pool, ground.commands, settings.public_url)
     waits = Waits()
+    waiting = Waiting(gate, waits)
     wheel = Wheel(settings.heartbeat, settings.stream_age)
     hub = Hub(await fed(ground), ground.pool, waits, wheel)
     ground.runs("feed", hub.tail.run)
@@ -84,16 +86,16 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     turns = TurnStreams(ground.pool, ground.nc, hub, heartbeat=settings.heartbeat, age=settings.stream_age)
     routes = [
         *Access(gate).routes(),
-        *QuestionSets(gate, waits).routes(),
+        *QuestionSets(gate, waiting).routes(),
         *Inbox(gate).routes(),
-        *Questions(gate, waits).routes(),
-        *Actions(gate, waits).routes(),
+        *Questions(gate, waiting).routes(),
+        *Actions(gate, waiting).routes(),
         *Approvals(gate, settings.standing_approval_days).routes(),
         *Threads(gate).routes(),
         *Attachments(gate, settings).routes(),
         *Turns(gate, turns).routes(),
-        *AgUi(gate, turns, waits).routes(),
-        *Chat(gate, turns, waits).routes(),
+        *AgUi(gate, turns, waiting).routes(),
+        *Chat(gate, turns, waiting).routes(),
         *Tools(gate, tools, settings).routes(),
         *Metrics(gate, tools, settings).routes(),
         *UsageSums(gate).routes(),

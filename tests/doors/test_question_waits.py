@@ -1,7 +1,7 @@
 """Waiting for an outcome over HTTP: event-driven, holding nothing, surviving restarts."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from time import monotonic
 from typing import Any
@@ -13,6 +13,7 @@ from askbus.access import verbs as access
 from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
 from askbus.db.pool import Pool
+from askbus.db.statements import Executor, Row, Statement
 from askbus.questions import verbs
 from askbus.questions.model import Question
 from askbus.testing.composed import Composed, compose
@@ -22,6 +23,7 @@ from askbus.testing.questions import answer_command, ask_back_command, open_ques
 from askbus.testing.servers import Server, TestDatabase
 from askbus.testing.waiting import until
 from askbus_gateway import app
+from askbus_gateway.sse import waits as sse_waits
 from askbus_gateway.sse.waits import Waits
 from askbus_question_broker.app import make_app as make_broker
 
@@ -70,14 +72,30 @@ async def question(pool: Pool, company: Company) -> Question:
     return await open_question(pool, company["mia"].principal, company.north)
 
 
-async def answer(pool: Pool, company: Company, question: Question) -> None:
-    await verbs.answer(pool, answer_command(company["max"].principal, question.id), trace=None)
+async def answer(db: Executor, company: Company, question: Question) -> None:
+    await verbs.answer(db, answer_command(company["max"].principal, question.id), trace=None)
 
 
 async def outcome(gateway: Composed, who: Person | Agent, question: Question, seconds: float = 60) -> httpx2.Response:
     """The response of a request that waits."""
     async with gateway.client(who) as client:
         return await client.get(f"/v1/questions/{question.id}", params={"wait": seconds})
+
+
+READ_TOGETHER = ("askbus/questions/sql/get.sql", "askbus/access/sql/still_standing.sql")
+
+
+def statements_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that return rows, by their files, as they are sent."""
+    sent: list[str] = []
+    rows = Statement.rows
+
+    async def noted(statement: Statement, db: Executor, **given: object) -> Sequence[Row]:
+        sent.append(statement.path)
+        return await rows(statement, db, **given)
+
+    monkeypatch.setattr(Statement, "rows", noted)
+    return sent
 
 
 def waiting(waits: list[Waits], number: int) -> Callable[[], Any]:
@@ -150,10 +168,13 @@ async def test_being_asked_back_does_not_end_a_wait(
         assert [note["text"] for note in (await call).json()["notes"]] == ["which?"]
 
 
-async def test_many_waits_hold_no_connection(
-    gateway: Composed, waits: list[Waits], question: Question, company: Company, pool: Pool
+async def test_many_waits_hold_no_connection_and_are_read_together(
+    gateway: Composed, waits: list[Waits], question: Question, company: Company, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two hundred requests wait on a gateway that has two connections; both are free meanwhile."""
+    """Two hundred requests wait on a gateway that has two connections; both are free meanwhile. A batch of outcomes is read for so many
+    of them at once, with their rights, and nothing else is."""
+    monkeypatch.setattr(sse_waits, "SLICE", 40)
+    statements = statements_from_now_on(monkeypatch)
     async with gateway.client(company["mia"]) as client:
         url = f"/v1/questions/{question.id}"
         calls = [asyncio.ensure_future(client.get(url, params={"wait": 60})) for _ in range(100)]
@@ -169,13 +190,18 @@ async def test_many_waits_hold_no_connection(
             await until(nothing_runs)
             async with gateway.client(company["viewer"]) as reader:
                 assert (await reader.get(url)).json()["status"] == "pending"
-            await answer(pool, company, question)
-            async with asyncio.timeout(PROMPTLY):
-                assert {response.json()["status"] for response in await asyncio.gather(*calls[:100])} == {"answered"}
-            await until(waiting(waits, 100))
-            await asyncio.gather(*(answer(pool, company, other) for other in others))
-            async with asyncio.timeout(PROMPTLY):
-                assert {response.json()["status"] for response in await asyncio.gather(*calls[100:])} == {"answered"}
+            slices = [path for _slice in range(3) for path in READ_TOGETHER]
+            for settled, told in (([question], calls[:100]), (others, calls[100:])):
+                async with pool.acquire() as db, db.transaction():
+                    for one in settled:
+                        await answer(db, company, one)
+                    statements.clear()
+                async with asyncio.timeout(PROMPTLY):
+                    responses = [(await call).json() for call in told]
+                assert {response["status"] for response in responses} == {"answered"}
+                assert {response["id"] for response in responses} == {str(one.id) for one in settled}
+                assert [path for path in statements if path in READ_TOGETHER] == slices
+                await until(waiting(waits, 100 if settled == [question] else 0))
 
 
 async def test_an_answer_in_the_moment_of_asking_is_not_missed(gateway: Composed, company: Company, pool: Pool) -> None:

@@ -1,19 +1,25 @@
 """Waiting as such: when it reads, when it ends, what it leaves behind."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from uuid import UUID, uuid4
 
 import pytest
 
+from askbus.access.model import Principal, PrincipalKind, Role, Sought
+from askbus.errors import AskbusError, NotFound
 from askbus.feed.model import Change
 from askbus.testing.waiting import until
-from askbus_gateway.sse.waits import Waits
+from askbus_gateway.sse.waits import SLICE, Awaited, Waits
 
 pytestmark = pytest.mark.requirement("Q2")
 
 ENTITY = uuid4()
+SOMEBODY = Principal(
+    kind=PrincipalKind.SESSION, id=uuid4(), user_id=uuid4(), workspace_id=uuid4(), role=Role.MEMBER, scopes=frozenset()
+)
 
 
 class Thing:
@@ -24,13 +30,19 @@ class Thing:
         self.ends = ends or datetime.now(UTC) + timedelta(hours=1)
         self.done = False
         self.reads = 0
+        self.slices: list[int] = []
+        self.awaited = Awaited[bool](self._read, done=lambda done: done, ends=lambda _done: self.ends)
 
     async def read(self) -> bool:
         self.reads += 1
         return self.done
 
-    async def wait(self, seconds: float, entity: UUID = ENTITY) -> bool:
-        return await self.waits.until(entity, self.read, done=lambda done: done, seconds=seconds, ends=lambda _done: self.ends)
+    async def _read(self, sought: Sequence[Sought]) -> Sequence[bool]:
+        self.slices.append(len(sought))
+        return [await self.read()] * len(sought)
+
+    async def wait(self, seconds: float, entity: UUID = ENTITY, by: Principal = SOMEBODY) -> bool:
+        return await self.waits.until(self.awaited, by, entity, seconds)
 
     def has_read(self, times: int) -> Callable[[], "asyncio.Future[bool]"]:
         async def it_has() -> bool:
@@ -57,6 +69,38 @@ async def test_a_wait_reads_when_something_moved_and_not_otherwise() -> None:
     thing.move()
     assert await call is True
     assert (thing.reads, len(thing.waits)) == (3, 0)
+
+
+async def test_ten_thousand_waits_are_read_by_slices() -> None:
+    """Nobody is read before their turn comes, and everybody of a slice by one reading; those who see the same are read once."""
+    thing = Thing()
+    people = [SOMEBODY.model_copy(update={"id": uuid4()}) for _ in range(SLICE + 1)]
+    calls = [asyncio.ensure_future(thing.wait(60, by=people[number % len(people)])) for number in range(10_000)]
+    await until(thing.has_read(ceil(10_000 / SLICE)))
+    assert len(thing.waits) == 10_000
+    first, thing.slices = thing.slices, []
+    assert (len(first), max(first)) == (ceil(10_000 / SLICE), SLICE)
+    thing.done = True
+    thing.move()
+    assert await asyncio.gather(*calls) == [True] * 10_000
+    assert (len(thing.slices), max(thing.slices) <= SLICE) == (len(first), True)
+    assert len(thing.waits) == 0
+    one = [asyncio.ensure_future(thing.wait(10, by=SOMEBODY)) for _ in range(100)]
+    assert await asyncio.gather(*one) == [True] * 100
+    assert thing.slices[len(first) :] == [1]
+
+
+async def test_what_is_refused_to_one_is_told_to_the_others() -> None:
+    """In the same reading."""
+    thing = Thing()
+
+    async def read(sought: Sequence[Sought]) -> Sequence[bool | AskbusError]:
+        return [by is SOMEBODY or NotFound("gone") for by, _entity in sought]
+
+    thing.awaited = Awaited(read, done=lambda done: done, ends=lambda _done: thing.ends)
+    other = SOMEBODY.model_copy(update={"id": uuid4()})
+    told, refused = await asyncio.gather(thing.wait(10), thing.wait(10, by=other), return_exceptions=True)
+    assert (told, type(refused)) == (True, NotFound)
 
 
 async def test_a_wait_without_time_reads_once() -> None:

@@ -1,6 +1,8 @@
 """The principal: who is acting, for whom, where, and with which rights. Pure; everything else may import it."""
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import TypeAlias
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
@@ -94,3 +96,25 @@ class Principal(BaseModel):
     @property
     def token_id(self) -> UUID | None:
         return self.id if self.kind is PrincipalKind.TOKEN else None
+
+
+Sought: TypeAlias = "tuple[Principal, UUID]"
+"""Who looks for which entity."""
+
+
+def wanted(
+    sought: Sequence[Sought], see: Callable[[Principal], None]
+) -> tuple[list[dict[str, object]], dict[int, PermissionDenied]]:
+    """The same as the parameter of a statement that answers many principals at once, and the refusals of those whom `see` refuses, both
+    by their place in `sought`."""
+    asked: list[dict[str, object]] = []
+    refused: dict[int, PermissionDenied] = {}
+    for place, (by, entity_id) in enumerate(sought):
+        try:
+            see(by)
+        except PermissionDenied as error:
+            refused[place] = error
+            continue
+        who = {"user_id": by.user_id, "workspace_id": by.workspace_id, "token_id": by.token_id, "projects": by.projects}
+        asked.append({"place": place, "id": entity_id, **who})
+    return asked, refused

@@ -1,5 +1,6 @@
 """Who is acting, read from the database at each call: memberships, roles and revocations count from the moment they change."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -15,6 +16,7 @@ BY_SESSION = Statement("askbus.access", "sql/principal_by_session.sql")
 BY_TOKEN = Statement("askbus.access", "sql/principal_by_token.sql")
 BY_TOKEN_ID = Statement("askbus.access", "sql/principal_by_token_id.sql")
 BY_MEMBERSHIP = Statement("askbus.access", "sql/principal_by_membership.sql")
+STILL_STANDING = Statement("askbus.access", "sql/still_standing.sql")
 PERSON_IN_PROJECT = Statement("askbus.access", "sql/person_in_project.sql")
 PROJECTS_OF = Statement("askbus.access", "sql/projects_of.sql")
 ME = Statement("askbus.access", "sql/me.sql")
@@ -153,6 +155,18 @@ async def standing(db: Executor, principal: Principal) -> Standing | None:
     found = {**row, "id": principal.id}
     now = _session(found) if principal.kind is PrincipalKind.SESSION else _token(found)
     return Standing(now, row["seconds_left"], row["time_zone"], row["locale"])
+
+
+async def still_standing(db: Executor, principals: Iterable[Principal]) -> frozenset[UUID]:
+    """Of many principals the ids of those whose session or token did not end since."""
+    by_id = {by.id: by for by in principals}
+    rows = await STILL_STANDING.rows(
+        db,
+        ids=list(by_id),
+        user_ids=[by.user_id for by in by_id.values()],
+        workspace_ids=[by.workspace_id for by in by_id.values()],
+    )
+    return frozenset(row["id"] for row in rows)
 
 
 async def person_in_project(db: Executor, user_id: UUID, workspace_id: UUID, project_id: UUID) -> Principal:

@@ -3,11 +3,12 @@
 What takes no principal is for the services' own work.
 """
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from askbus.access.model import Principal, PrincipalKind, Scope
+from askbus.access.model import Principal, PrincipalKind, Scope, Sought, wanted
 from askbus.actions.card import LONGEST_SHOWN, Result, card_of, result_of
 from askbus.actions.decisions import StoredDecision
 from askbus.actions.model import (
@@ -24,7 +25,7 @@ from askbus.actions.model import (
 )
 from askbus.actions.notes import ActionNote, note_of
 from askbus.db.statements import Executor, Row, Statement
-from askbus.errors import Conflict, NotFound
+from askbus.errors import AskbusError, Conflict, NotFound
 from askbus.records.changes import Outcome, PreparedOperation
 
 GET = Statement("askbus.actions", "sql/get.sql")
@@ -74,11 +75,15 @@ async def get(db: Executor, by: Principal, action_id: UUID, *, longest: int | No
 
     Raises NotFound, also where it is not this principal's to see.
     """
-    see(by)
-    row = await GET.row(db, id=action_id, **access_of(by))
-    if row is None:
-        raise NotFound("There is no such action.")
-    return _detail(row, longest)
+    (found,) = await get_each(db, [(by, action_id)], longest=longest)
+    if isinstance(found, AskbusError):
+        raise found
+    return found
+
+
+async def get_each(db: Executor, sought: Sequence[Sought], *, longest: int | None) -> list[ActionDetail | AskbusError]:
+    """The same for many principals by one statement: for each, in order, the action or the error that it is told instead."""
+    return [one if isinstance(one, AskbusError) else _detail(one, longest) for one in await _rows(db, sought)]
 
 
 async def list_page(db: Executor, by: Principal, wanted: ActionFilter) -> ActionPage:
@@ -139,10 +144,7 @@ async def to_undo(db: Executor, undo_id: UUID) -> list[Requested]:
 
 async def to_decide(db: Executor, by: Principal, action_id: UUID) -> tuple[Action, tuple[PreparedOperation, ...]]:
     """An action and its operations as they were shown. Raises NotFound."""
-    see(by)
-    row = await GET.row(db, id=action_id, **access_of(by))
-    if row is None:
-        raise NotFound("There is no such action.")
+    row = await _row(db, by, action_id)
     return Action.model_validate({name: row[name] for name in Action.model_fields}), tuple(_operations(row))
 
 
@@ -150,10 +152,7 @@ async def undone(db: Executor, by: Principal, action_id: UUID) -> tuple[ActionDe
     """An undone action, its operations, and what its undo took back. Without its thread and turn where those are deleted.
 
     Raises NotFound; Conflict where it is not undone."""
-    see(by)
-    row = await GET.row(db, id=action_id, **access_of(by))
-    if row is None:
-        raise NotFound("There is no such action.")
+    row = await _row(db, by, action_id)
     action = _detail(row, LONGEST_SHOWN)
     if action.state is not ActionState.UNDONE:
         raise Conflict(f"Only what was undone can be proposed again; this action is {action.state.value}.")
@@ -176,6 +175,20 @@ def access_of(by: Principal) -> dict[str, object]:
         "workspace_id": by.workspace_id,
         "projects": None if by.projects is None else list(by.projects),
     }
+
+
+async def _rows(db: Executor, sought: Sequence[Sought]) -> list[Row | AskbusError]:
+    asked, refused = wanted(sought, see)
+    found: dict[int, Row | AskbusError] = {**refused}
+    found |= {row.pop("place"): row for row in await GET.rows(db, wanted=asked)}
+    return [found.get(place) or NotFound("There is no such action.") for place in range(len(sought))]
+
+
+async def _row(db: Executor, by: Principal, action_id: UUID) -> Row:
+    (found,) = await _rows(db, [(by, action_id)])
+    if isinstance(found, AskbusError):
+        raise found
+    return found
 
 
 def _operations(row: Row) -> list[PreparedOperation]:

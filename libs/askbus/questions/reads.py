@@ -1,10 +1,11 @@
 """What people and agents may see of questions: the principal's access is in every query, as it is at that moment."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
-from askbus.access.model import Principal, PrincipalKind, Scope
+from askbus.access.model import Principal, PrincipalKind, Scope, Sought, wanted
 from askbus.db.statements import Executor, Statement
-from askbus.errors import NotFound
+from askbus.errors import AskbusError, NotFound
 from askbus.questions.model import (
     NamedQuestion,
     QuestionCounts,
@@ -43,11 +44,18 @@ def _access(by: Principal) -> dict[str, object]:
 
 async def get(db: Executor, by: Principal, question_id: UUID) -> QuestionDetail:
     """One question with names and notes. Raises NotFound, also where it is not this principal's to see."""
-    _see(by)
-    row = await GET.row(db, id=question_id, token_id=by.token_id, **_access(by))
-    if row is None:
-        raise NotFound("There is no such question.")
-    return QuestionDetail.model_validate(row)
+    (found,) = await get_each(db, [(by, question_id)])
+    if isinstance(found, AskbusError):
+        raise found
+    return found
+
+
+async def get_each(db: Executor, sought: Sequence[Sought]) -> list[QuestionDetail | AskbusError]:
+    """The same for many principals by one statement: for each, in order, the question or the error that it is told instead."""
+    asked, refused = wanted(sought, _see)
+    found: dict[int, QuestionDetail | AskbusError] = {**refused}
+    found |= {row.pop("place"): QuestionDetail.model_validate(row) for row in await GET.rows(db, wanted=asked)}
+    return [found.get(place) or NotFound("There is no such question.") for place in range(len(sought))]
 
 
 async def list_page(db: Executor, by: Principal, wanted: QuestionFilter) -> QuestionPage:

@@ -24,9 +24,9 @@ from askbus_gateway.frontends.desk import LARGEST_BODY, Desk
 from askbus_gateway.frontends.handed import contexts, instructions, new_message
 from askbus_gateway.frontends.streaming import Streamed, Streaming, whole
 from askbus_gateway.http.gate import Gate, body, guarded, path_id
+from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.sse.response import HEADERS
 from askbus_gateway.sse.turns import TurnStreams
-from askbus_gateway.sse.waits import Waits
 
 BLOCKING = "blocking"
 
@@ -75,10 +75,10 @@ class RunInput(BaseModel):
 class AgUi:
     """The routes of AG-UI."""
 
-    def __init__(self, gate: Gate, streams: TurnStreams, waits: Waits) -> None:
+    def __init__(self, gate: Gate, streams: TurnStreams, waiting: Waiting) -> None:
         self.gate = gate
         self.streams = streams
-        self.waits = waits
+        self.waiting = waiting
         self.desk = Desk(gate)
 
     def routes(self) -> list[Route]:
@@ -142,7 +142,7 @@ class AgUi:
         calls = await talk.calls(turn.id)
         require_all(await self._open(talk, turn, blocking=said.blocking), [entry.interrupt_id for entry in entries])
         answers, verdicts = decisions(entries)
-        decided = await Decisions(self.gate, self.waits, by, thread_id).take(answers, verdicts)
+        decided = await Decisions(self.gate, self.waiting, by, thread_id).take(answers, verdicts)
         ids = {answer.question_id for answer in answers} | {action.id for action in decided}
         owed = [call for call in calls if call.question_id in ids or call.action_id in ids]
         if answers:  # of a turn that went on already, by an answer in another tab, the client is given all that it missed

@@ -25,8 +25,8 @@ from askbus_gateway.frontends.desk import LARGEST_BODY, Desk
 from askbus_gateway.frontends.handed import contexts, instructions, new_message
 from askbus_gateway.frontends.streaming import Streamed, Streaming, whole
 from askbus_gateway.http.gate import Gate, body, guarded, path_id, present
+from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.sse.turns import TurnStreams
-from askbus_gateway.sse.waits import Waits
 
 MOST_CARDS = 50
 """How many of a conversation's latest changes are shown as cards."""
@@ -62,10 +62,10 @@ class UiMessages(BaseModel):
 class Chat:
     """The routes of the AI SDK."""
 
-    def __init__(self, gate: Gate, streams: TurnStreams, waits: Waits) -> None:
+    def __init__(self, gate: Gate, streams: TurnStreams, waiting: Waiting) -> None:
         self.gate = gate
         self.streams = streams
-        self.waits = waits
+        self.waiting = waiting
         self.desk = Desk(gate)
 
     def routes(self) -> list[Route]:
@@ -144,7 +144,7 @@ class Chat:
         talk = Conversation(self.gate.pool, by, thread_id)
         calls = await talk.calls(turn.id)
         answers, verdicts = decisions(message, calls)
-        decided = await Decisions(self.gate, self.waits, by, thread_id).take(answers, verdicts)
+        decided = await Decisions(self.gate, self.waiting, by, thread_id).take(answers, verdicts)
         encoder = MessageEncoder(turn.id)
         if answers or not verdicts:
             asked = [call for call in calls if call.question_id in {answer.question_id for answer in answers}]

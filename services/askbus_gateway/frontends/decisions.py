@@ -20,7 +20,7 @@ from askbus.turns import reads as turns
 from askbus.turns.model import TurnDetail
 from askbus_gateway.frontends.cards import approved_action
 from askbus_gateway.http.gate import Gate, invalid, require_person
-from askbus_gateway.sse.waits import Waits
+from askbus_gateway.http.waiting import Waiting
 
 SETTLE = 10.0
 """Seconds that a confirmed change may take to be applied before its card is shown as it stands."""
@@ -47,9 +47,9 @@ class Verdict:
 class Decisions:
     """The decisions of one request, in one thread."""
 
-    def __init__(self, gate: Gate, waits: Waits, by: Principal, thread_id: UUID) -> None:
+    def __init__(self, gate: Gate, waiting: Waiting, by: Principal, thread_id: UUID) -> None:
         self.gate = gate
-        self.waits = waits
+        self.waiting = waiting
         self.by = by
         self.thread_id = thread_id
 
@@ -116,15 +116,10 @@ class Decisions:
         await self.gate.commands.ask(rejected)
 
     async def _at_rest(self, action_id: UUID) -> ActionDetail:
-        async def read() -> ActionDetail:
-            return await actions.get(self.gate.pool, self.by, action_id)
-
-        action = await read()
+        action = await actions.get(self.gate.pool, self.by, action_id)
         if action.resting or action.state is ActionState.PENDING:
             return action
-        return await self.waits.until(
-            action_id, read, done=lambda action: action.resting, seconds=SETTLE, ends=lambda action: action.ends
-        )
+        return await self.waiting.at_rest(self.by, action_id, SETTLE)
 
 
 def question_id_of(text: str) -> UUID | None:

@@ -42,7 +42,7 @@ from askbus_gateway.http.gate import (
     require_person,
     while_connected,
 )
-from askbus_gateway.sse.waits import Waits
+from askbus_gateway.http.waiting import Waiting
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT)]
 
@@ -96,9 +96,9 @@ class NoBody(_Body):
 class Actions:
     """The routes of actions."""
 
-    def __init__(self, gate: Gate, waits: Waits) -> None:
+    def __init__(self, gate: Gate, waiting: Waiting) -> None:
         self.gate = gate
-        self.waits = waits
+        self.waiting = waiting
 
     def routes(self) -> list[Route]:
         return [
@@ -140,20 +140,9 @@ class Actions:
     async def _at_rest(
         self, request: Request, by: Principal, action_id: UUID, seconds: float, *, longest: int | None = LONGEST_SHOWN
     ) -> ActionDetail:
-        """The action once nothing more is expected to happen to it, or as it stands after `seconds`. Waiting holds a future and nothing
-        else."""
         if seconds == 0:
             return await reads.get(self.gate.pool, by, action_id, longest=longest)
-
-        async def read() -> ActionDetail:
-            action = await reads.get(self.gate.pool, by, action_id, longest=longest)
-            await self.gate.require_live(by)
-            return action
-
-        wait = self.waits.until(
-            action_id, read, done=lambda action: action.resting, seconds=seconds, ends=lambda action: action.ends
-        )
-        return await while_connected(request, wait)
+        return await while_connected(request, self.waiting.at_rest(by, action_id, seconds, longest=longest))
 
     async def confirm(self, request: Request) -> Response:
         by = await self.gate.principal(request)

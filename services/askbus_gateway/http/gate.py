@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from askbus.access import reads
-from askbus.access.model import Principal, PrincipalKind
+from askbus.access.model import Principal, PrincipalKind, Sought
 from askbus.bus import faults
 from askbus.bus.commands import Commands
 from askbus.db.outages import is_outage
@@ -81,11 +81,16 @@ class Gate:
             raise Unauthenticated("This session or token is unknown, revoked or expired. Sign in again, or make a new token.")
         return found
 
-    async def require_live(self, by: Principal) -> None:
-        """Raises Unauthenticated where the session or token ended while it waited. Asked after reading what it is to be shown, so that
-        nobody sees what happened after their end."""
-        if await reads.refreshed(self.pool, by) is None:
-            raise Unauthenticated("This session or token ended while it waited.")
+    async def unless_ended(self, sought: Sequence[Sought], found: Sequence[R | AskbusError]) -> list[R | AskbusError]:
+        """What was found for each, but Unauthenticated for those whose session or token ended while they waited. Asked after reading
+        what they are to be shown, so that nobody sees what happened after their end."""
+        standing = await reads.still_standing(self.pool, (by for by, _id in sought))
+        return [
+            one
+            if by.id in standing or isinstance(one, AskbusError)
+            else Unauthenticated("This session or token ended while it waited.")
+            for (by, _id), one in zip(sought, found, strict=True)
+        ]
 
 
 def refuse_foreign_pages(request: Request) -> None:

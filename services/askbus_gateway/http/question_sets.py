@@ -13,8 +13,8 @@ from askbus.access.model import Principal
 from askbus.questions import reads
 from askbus.questions.sets import MOST_IN_SET, AskQuestions, AskSet
 from askbus_gateway.http.gate import Gate, body, command_id, guarded, present, query, while_connected
-from askbus_gateway.http.questions import Asked, NoBody, Seconds, settled
-from askbus_gateway.sse.waits import Waits
+from askbus_gateway.http.questions import Asked, NoBody, Seconds
+from askbus_gateway.http.waiting import Waiting
 
 
 class AskSetBody(AskSet):
@@ -46,9 +46,9 @@ class AskedTogether(BaseModel):
 class QuestionSets:
     """The routes of sets of questions."""
 
-    def __init__(self, gate: Gate, waits: Waits) -> None:
+    def __init__(self, gate: Gate, waiting: Waiting) -> None:
         self.gate = gate
-        self.waits = waits
+        self.waiting = waiting
 
     def routes(self) -> list[Route]:
         return [
@@ -76,7 +76,7 @@ class QuestionSets:
         if seconds == 0:
             found = [await reads.get(self.gate.pool, by, question_id) for question_id in ids]
         else:
-            waits = (settled(self.gate, self.waits, by, question_id, seconds) for question_id in ids)
+            waits = (self.waiting.settled(by, question_id, seconds) for question_id in ids)
             found = await while_connected(request, asyncio.gather(*waits))
         questions = tuple(Asked.of(question) for question in found)
         return AskedTogether(status="settled" if all(one.settled for one in questions) else "pending", questions=questions)

@@ -25,7 +25,7 @@ from askbus.questions.model import (
     Remark,
 )
 from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, query, while_connected
-from askbus_gateway.sse.waits import Waits
+from askbus_gateway.http.waiting import Waiting
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT)]
 
@@ -70,29 +70,12 @@ class Asked(QuestionDetail):
         return cls(status=question.state.value if question.settled else "pending", **dict(question))
 
 
-async def settled(gate: Gate, waits: Waits, by: Principal, question_id: UUID, seconds: float) -> QuestionDetail:
-    """The question once it is settled, or as it stands after `seconds`. Waiting holds a future and nothing else."""
-
-    async def read() -> QuestionDetail:
-        question = await reads.get(gate.pool, by, question_id)
-        await gate.require_live(by)
-        return question
-
-    return await waits.until(
-        question_id,
-        read,
-        done=lambda question: question.settled,
-        seconds=seconds,
-        ends=lambda question: question.expires_at,
-    )
-
-
 class Questions:
     """The routes of questions."""
 
-    def __init__(self, gate: Gate, waits: Waits) -> None:
+    def __init__(self, gate: Gate, waiting: Waiting) -> None:
         self.gate = gate
-        self.waits = waits
+        self.waiting = waiting
 
     def routes(self) -> list[Route]:
         return [
@@ -133,7 +116,7 @@ class Questions:
     async def _settled(self, request: Request, by: Principal, question_id: UUID, seconds: float) -> QuestionDetail:
         if seconds == 0:
             return await reads.get(self.gate.pool, by, question_id)
-        return await while_connected(request, settled(self.gate, self.waits, by, question_id, seconds))
+        return await while_connected(request, self.waiting.settled(by, question_id, seconds))
 
     async def answer(self, request: Request) -> Response:
         by = await self.gate.principal(request)
