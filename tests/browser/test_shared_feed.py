@@ -22,7 +22,7 @@ SHOWN = (Path(__file__).parents[2] / "docs/frontends.md").read_text("utf-8").rpa
 FOLLOW = (
     """async () => {
     globalThis.heard = [];
-    const note = (what) => (news) => heard.push([what, news]);
+    const note = (what) => (...news) => heard.push([what, news.length > 1 ? news : news[0]]);
     const [showAll, show, hide, badge] = ['init', 'upsert', 'remove', 'badge'].map(note);
     """
     + SHOWN.replace('import { openFeed } from "/console/feed.js"', 'const { openFeed } = await import("/console/feed.js")')
@@ -37,6 +37,13 @@ async def streams(hub: Hub, company: Company, number: int) -> None:
         return len(hub._streams.get(company.workspace_id, ())) == number
 
     await until(there)
+
+
+def requested(page: Page) -> list[str]:
+    """The addresses that the page itself asks for from now on."""
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
+    return urls
 
 
 @pytest.fixture
@@ -77,6 +84,7 @@ async def test_a_page_of_the_teams_own_is_told_by_the_same_module(visit: Visits,
     asked = await open_question(pool, company["max"].principal, company.north)
     for shared in (True, False):
         page = await visit.page(await visit.context("mia", shared=shared), "/console/mark.svg")
+        requests = requested(page)
         await page.evaluate(FOLLOW)
         heard: dict[str, Any] = {}
 
@@ -86,4 +94,5 @@ async def test_a_page_of_the_teams_own_is_told_by_the_same_module(visit: Visits,
 
         await until(counted)
         assert [entity["id"] for entity in heard["init"]] == [str(asked.id)]
-        assert heard["badge"] == 1
+        assert heard["badge"] == [1, 1]
+        assert not [url for url in requests if "counts" in url]

@@ -113,14 +113,14 @@ async def test_a_removed_member_hears_nothing_more_and_a_new_one_everything(
         await witness.next()
         await access.remove_from_project(pool, company.workspace_id, company.north, max_.id)
         assert (await client.next()).name == "reset"
-        assert (await client.next()).data == {"entities": [], "counts": {"open": 0, "for_me": 0}}
+        assert (await client.next()).data == {"entities": [], "counts": {"open": 0, "for_me": 0, "unseen": 0}}
         hidden = await open_question(pool, mia.principal, company.north)
         assert [change["id"] for change in await witness.changes()] == [str(hidden.id)]
         await access.add_to_project(pool, company.workspace_id, company.north, max_.id)
         assert (await client.next()).name == "reset"
         state = (await client.next()).data
         assert {entity["id"] for entity in state["entities"]} == {str(before.id), str(hidden.id)}
-        assert state["counts"] == {"open": 2, "for_me": 2}
+        assert state["counts"] == {"open": 2, "for_me": 2, "unseen": 2}
         after = await open_question(pool, mia.principal, company.north)
         assert [change["id"] for change in await client.changes()] == [str(after.id)]
     assert [event.name for event in client.events].count("changes") == 1
@@ -135,12 +135,12 @@ async def test_a_demoted_admin_sees_their_own_projects_alone_at_once(gateway: Co
     await open_question(pool, owner, company.south)
     north = await open_question(pool, owner, company.north)
     async with following(gateway.http, admin) as client:
-        assert (await client.until("state")).data["counts"] == {"open": 2, "for_me": 2}
+        assert (await client.until("state")).data["counts"] == {"open": 2, "for_me": 2, "unseen": 2}
         await access.set_member(pool, company.workspace_id, admin.id, Role.VIEWER)
         assert (await client.next()).name == "reset"
         state = (await client.next()).data
         assert [entity["id"] for entity in state["entities"]] == [str(north.id)]
-        assert state["counts"] == {"open": 1, "for_me": 0}
+        assert state["counts"] == {"open": 1, "for_me": 0, "unseen": 0}
         await open_question(pool, owner, company.south)
         seen = await open_question(pool, owner, company.north)
         assert [change["id"] for change in await client.changes()] == [str(seen.id)]

@@ -47,7 +47,7 @@ async def test_the_stream_begins_with_what_is_true_now(gateway: Composed, compan
     over = await open_question(pool, agent, company.north, now=datetime.now(UTC) - timedelta(hours=1), expires_in=60)
     async with following(gateway.http, mia) as client:
         event = await client.next()
-    assert (event.name, event.data["counts"]) == ("state", {"open": 2, "for_me": 2})
+    assert (event.name, event.data["counts"]) == ("state", {"open": 2, "for_me": 2, "unseen": 2})
     shown = {entity["id"]: entity for entity in event.data["entities"]}
     assert shown.keys() == {str(mine.id), str(anyones.id)}
     assert not {str(settled.id), str(over.id)} & shown.keys()
@@ -159,7 +159,7 @@ async def test_an_agents_stream_shows_what_its_token_may_read(gateway: Composed,
         assert (await client.next()).data == {"entities": [], "counts": None}
     async with following(gateway.http, asker) as client:
         state = await client.next()
-        assert (len(state.data["entities"]), state.data["counts"]) == (1, {"open": 1, "for_me": 1})
+        assert (len(state.data["entities"]), state.data["counts"]) == (1, {"open": 1, "for_me": 1, "unseen": 1})
     async with following(gateway.http, north_only) as client:
         await client.next()
         south = await open_question(pool, company["owner"].principal, company.south)

@@ -93,7 +93,7 @@ class CatchUp:
             if rights.viewer.follows == follows:
                 break
             by = rights.principal
-        counts = {"open": row["open"], "for_me": row["for_me"]} if "question" in follows else None
+        counts = {name: row[name] for name in ("open", "for_me", "unseen")} if "question" in follows else None
         state = {"entities": row["entities"], "counts": counts}
         return Opening(rights, EventId(row["epoch"], Snapshot.parse(row["cursor"])), state)
 

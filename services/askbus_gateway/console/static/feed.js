@@ -21,7 +21,7 @@ export function isOpen({ entity, status, op }) {
  * - `init(entities)`: everything that is open, at the beginning and whenever the stream had to begin anew;
  * - `upsert(change)`: this one is new, or changed and is open still;
  * - `remove(change)`: this one is not open any more;
- * - `counts({open, for_me, unseen})`: the inbox in numbers; the last comes a moment after the others;
+ * - `counts({open, for_me, unseen})`: the inbox in numbers;
  * - `status(status)`: how the connection is, as in stream.js;
  * - `access()`: the user's rights changed, or the session ended.
  *
@@ -39,7 +39,7 @@ export class Feed {
   /** Whether the first state has come. */
   begun = false;
 
-  /** `readCounts()` resolves to the two numbers; it is asked after each change of a question. */
+  /** `readCounts()` resolves to the same numbers as a state has; it is asked after each change of a question. */
   constructor(readCounts, url = '/v1/events', page = thisPage) {
     this.#readCounts = readCounts;
     this.#stream = new Stream(url, {
@@ -85,7 +85,7 @@ export class Feed {
     this.entities = new Map(entities.map((entity) => [`${entity.entity} ${entity.id}`, entity]));
     this.#tell('init', entities);
     this.#count(counts);
-    this.#recount();
+    if (this.#counting) this.#counting.again = true; // what is on its way may be older than these
   }
 
   #change(changes) {
@@ -132,7 +132,7 @@ export class Feed {
   }
 }
 
-/** The inbox in two numbers, as the server counts it. */
+/** The inbox in numbers, as the server counts it. */
 export async function readCounts() {
   const response = await fetch('/v1/questions/counts', { headers: { 'x-askbus': '1' }, cache: 'no-store' });
   if (!response.ok) throw new Error(`The counts were refused: ${response.status}`);
