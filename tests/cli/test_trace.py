@@ -64,7 +64,7 @@ async def answered(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tu
 
         async def acted_on() -> bool:
             traces = SpanFile(stack.trace_file).traces_of([question_id])
-            return any(span.name == "question.answered" for trace in traces for span in trace.spans)
+            return {"question.asked", "question.answered"} <= {span.name for trace in traces for span in trace.spans}
 
         await until(acted_on)
     yield data, question_id, asked.headers["askbus-trace-id"]
@@ -94,6 +94,7 @@ async def test_a_question_shows_where_it_was_asked_and_where_it_was_answered(ans
         ("gateway", "POST /v1/questions 201"),
         ("gateway", "└─ AskQuestion"),
         ("question-broker", "   └─ AskQuestion"),
+        ("question-broker", "      └─ question.asked"),
     ]
     assert " later\n" in second.partition("spans in")[0]
     assert rows(second) == [
@@ -128,7 +129,7 @@ async def test_a_span_whose_line_was_cut_off_does_not_hide_the_others(answered: 
     file.write_text("\n".join([root[:200], *(line for line in mine if line != root)]) + "\n")
     result = trace(asking, tmp_path)
     assert result.exit_code == 0, result.output
-    assert [name for _service, name in rows(result.stdout)] == ["AskQuestion", "└─ AskQuestion"]
+    assert [name for _service, name in rows(result.stdout)] == ["AskQuestion", "└─ AskQuestion", "   └─ question.asked"]
     assert "1 lines of" in result.stderr
     assert SpanFile(file).traces_of([question_id])[0].services == ("askbus-gateway", "askbus-question-broker")
 

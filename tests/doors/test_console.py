@@ -49,7 +49,7 @@ async def test_what_is_not_a_file_of_the_console_is_not_found(questions: Compose
 
 
 def named(text: str) -> set[str]:
-    return set(re.findall(r"""(?:from '\./|"/console/)([\w.-]+)['"]""", text))
+    return set(re.findall(r"""(?:from '\./|new URL\('\./|"/console/)([\w.-]+)['"]""", text))
 
 
 @pytest.mark.requirement("W10")
