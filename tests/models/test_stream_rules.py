@@ -66,7 +66,7 @@ def test_a_token_follows_what_its_scopes_let_it_read() -> None:
     assert followed(principal(Scope.QUESTIONS_ASK), None) == {"question"}
     assert followed(principal(Scope.QUESTIONS_ANSWER), None) == {"question"}
     assert followed(principal(Scope.ACTIONS_PROPOSE, Scope.CHAT), None) == {"action", "thread", "turn"}
-    assert followed(principal(kind=PrincipalKind.SESSION), None) == {"question", "action", "standing_approval"}
+    assert followed(principal(kind=PrincipalKind.SESSION), None) == {"question", "action", "standing_approval", "webhook"}
     assert followed(principal(*Scope, kind=PrincipalKind.SESSION), None) == RULES.keys()
     assert followed(principal(*Scope, kind=PrincipalKind.SESSION), frozenset({"action", "turn"})) == {"action", "turn"}
 
