@@ -1,12 +1,11 @@
 """Agents on the bus: NATS asks the gateway about every API token that somebody connects with."""
 
 import asyncio
-from uuid import UUID
 
 import structlog
 
 from askbus.access import reads
-from askbus.bus.callout import Callout
+from askbus.bus.callout import Callout, Known
 from askbus.db.outages import OUTAGES
 from askbus.runtime.ground import Ground
 
@@ -22,16 +21,17 @@ async def welcome_agents(ground: Ground) -> None:
         log.info("agents.not_welcomed", reason="ASKBUS_CALLOUT_SEED is not set")
         return
 
-    async def authenticate(token: str) -> UUID | None:
+    async def authenticate(token: str) -> Known | None:
         while True:
             try:
                 principal = await reads.principal_of_token(ground.pool, token)
+                standing = None if principal is None else await reads.standing(ground.pool, principal)
             except OUTAGES as error:
                 # Nobody is refused for an outage of ours: the callout's own patience ends this, and the agent tries again.
                 log.warning("agents.not_looked_up", error=type(error).__name__)
                 await asyncio.sleep(RETRY)
             else:
-                return None if principal is None else principal.id
+                return None if standing is None else Known(standing.principal.id, standing.seconds_left)
 
     callout = Callout(ground.nc, seed.get_secret_value(), authenticate)
     await callout.start()

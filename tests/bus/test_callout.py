@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from askbus.bus.accounts import agent_permissions
 from askbus.bus.app import TokenId, agent_door, make_broker
-from askbus.bus.callout import Callout
+from askbus.bus.callout import Callout, Known
 from askbus.bus.connection import Connection
 from askbus.bus.envelope import Service
 from askbus.bus.subjects import AUTH_CALLOUT, agent_request, told
@@ -56,10 +56,12 @@ FORBIDDEN_TO_HEAR = (
 )  # fmt: skip
 
 
-async def authenticate(token: str) -> UUID | None:
+async def authenticate(token: str) -> Known | None:
     if token == "token-that-breaks":
         raise ConnectionResetError
-    return TOKENS.get(token)
+    if token == "token-that-ends":
+        return Known(AGENT, seconds_left=0.5)
+    return None if token not in TOKENS else Known(TOKENS[token])
 
 
 @pytest.fixture
@@ -113,28 +115,49 @@ async def test_an_agent_hears_what_it_is_told(guarded: Bus, gateway: Callout) ->
     assert mine[0].subject == told(AGENT, question)
 
 
+REFUSAL = "'maximum account active connections exceeded'"
+NO_VERDICT = "'Authorization Violation'"
+
+
+@pytest.mark.requirement("I7")
 @pytest.mark.parametrize(
-    "credentials",
+    ("credentials", "says"),
     [
-        {},
-        {"auth_token": "no-such-token"},
-        {"auth_token": ""},
-        {"auth_token": "x" * 2000},
-        {"auth_token": "token-that-breaks"},
-        {"user": "gateway", "pass": "wrong"},
-        {"user": "stranger", "pass": "token-of-agent"},
-        {"user": "token-of-agent"},
+        ({}, NO_VERDICT),
+        ({"auth_token": "no-such-token"}, REFUSAL),
+        ({"auth_token": ""}, NO_VERDICT),
+        ({"auth_token": "x" * 2000}, REFUSAL),
+        ({"auth_token": "token-that-breaks"}, NO_VERDICT),
+        ({"user": "gateway", "pass": "wrong"}, NO_VERDICT),
+        ({"user": "stranger", "pass": "token-of-agent"}, NO_VERDICT),
+        ({"user": "token-of-agent"}, NO_VERDICT),
     ],
 )
-async def test_a_stranger_does_not_get_in(guarded: Bus, gateway: Callout, credentials: dict[str, str]) -> None:
-    """And the next one who knocks is answered all the same."""
-    assert "Authorization Violation" in await knock(guarded.server.url, **credentials)
+async def test_a_stranger_does_not_get_in(guarded: Bus, gateway: Callout, credentials: dict[str, str], says: str) -> None:
+    """A token that is no good is told so, in words that no outage has; and the next one who knocks is answered all the same."""
+    assert await knock(guarded.server.url, **credentials) == f"-ERR {says}"
     assert await knock(guarded.server.url, auth_token="token-of-agent") == "PONG"  # a token of this test
 
 
 async def test_while_no_gateway_runs_nobody_gets_in(guarded: Bus) -> None:
-    """The server waits for an answer, and lets in nobody without one."""
-    assert "Authorization Violation" in await knock(guarded.server.url, auth_token="token-of-agent")
+    """The server waits for an answer, and lets in nobody without one; what it says then is not what it says of a bad token."""
+    assert await knock(guarded.server.url, auth_token="token-of-agent") == f"-ERR {NO_VERDICT}"
+
+
+@pytest.mark.requirement("I7")
+async def test_a_connection_ends_with_its_token(guarded: Bus, gateway: Callout) -> None:
+    """The server itself closes it, whatever the agent does."""
+    errors: list[str] = []
+    agent, closed = Connection(), asyncio.Event()
+
+    async def on_close() -> None:
+        errors.append(str(agent.last_error))
+        closed.set()
+
+    await agent.connect(guarded.server.url, token="token-that-ends", closed_cb=on_close)
+    async with asyncio.timeout(10):
+        await closed.wait()
+    assert "authentication expired" in errors[0].lower()
 
 
 async def test_an_agent_publishes_on_its_own_subjects_only(guarded: Bus, gateway: Callout) -> None:

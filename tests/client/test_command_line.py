@@ -6,11 +6,15 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
+from datetime import datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from click.testing import CliRunner
 from tests.client.conftest import Stage
 
+from askbus.cli import main
 from askbus.db.pool import Pool
 from askbus.testing.people import Agent, Company, give_token
 
@@ -62,6 +66,40 @@ async def test_a_shell_agent_asks_leaves_comes_back_and_takes_back(stage: Stage,
     other = (await result(await start(stage, agent, "ask", "Still?", *project)))[1]
     ends = (("cancel", other), ("wait", other), ("cancel", question))
     assert [(await result(await start(stage, agent, *words)))[0] for words in ends] == [0, 6, 1]
+
+
+@pytest.mark.requirement("Q12")
+async def test_a_shell_agent_asks_for_fields_and_says_whom_to_turn_to(
+    stage: Stage, company: Company, pool: Pool, tmp_path: Path
+) -> None:
+    """A schema in a file, or on the command line; a reminder and an escalation to a role or a person; half of one is a wrong call."""
+    agent, max_ = await give_token(pool, company["mia"]), company["max"]
+    schema = json.dumps({"properties": {"region": {"type": "string", "enum": ["north", "south"]}}, "required": ["region"]})
+    file = tmp_path / "schema.json"
+    file.write_text(schema)
+    ask = ("ask", "Where?", "--project", str(company.north), "--json")
+    calls = (
+        ("--schema", str(file), "--remind-after", "60", "--escalate-after", "120", "--escalate-to", "admin"),
+        ("--schema", schema, "--escalate-after", "120", "--escalate-to", str(max_.id)),
+    )
+    done = await asyncio.gather(*[result(await start(stage, agent, *ask, *words)) for words in calls])
+    assert [code for code, _, _ in done] == [3, 3], done
+    by_file, in_words = [json.loads(output) for _, output, _ in done]
+    assert by_file["answer_schema"] == in_words["answer_schema"] == {"type": "object", **json.loads(schema)}
+    assert (by_file["escalate_role"], in_words["escalate_user"], in_words["remind_at"]) == ("admin", str(max_.id), None)
+    asked, reminded, escalated = (datetime.fromisoformat(by_file[name]) for name in ("asked_at", "remind_at", "escalate_at"))
+    assert (reminded - asked, escalated - asked) == (timedelta(seconds=60), timedelta(seconds=120))
+    wrong = {
+        ("--escalate-after", "120"): "--escalate-to together",
+        ("--escalate-after", "120", "--escalate-to", "boss"): "owner, admin, member",
+        ("--schema", str(tmp_path / "none.json")): "No such file",
+        ("--schema", "{"): "no JSON",
+    }
+    for words, says in wrong.items():
+        refused = CliRunner().invoke(main, [*ask, *words])
+        assert (refused.exit_code, says in refused.output) == (2, True), refused.output
+    await stage.answer(max_, by_file["id"], {"region": "south"})
+    assert (await result(await start(stage, agent, "wait", by_file["id"])))[:2] == (0, '{"region": "south"}')
 
 
 async def result_of(process: Process) -> tuple[int | None, str, str]:

@@ -9,10 +9,11 @@ import pytest
 from tests.client.cable import cable_to
 from tests.client.conftest import Door, Stage
 
+from askbus.access import verbs
 from askbus.bus import subjects
 from askbus.bus.envelope import Service
 from askbus.bus.streams import FACTS
-from askbus.client import BusClient, HttpClient, QuestionState
+from askbus.client import BusClient, HttpClient, QuestionState, link
 from askbus.db.pool import Pool
 from askbus.errors import InvalidInput, TimedOut, Unauthenticated, Unavailable
 from askbus.questions.agents import AskRequest
@@ -167,6 +168,30 @@ async def test_an_agent_connects_once_somebody_can_say_who_it_is(stage: Stage, c
     await entering
     async with bus:
         assert await bus.list_open() == ()
+
+
+@pytest.mark.requirement("O2", "O10")
+async def test_no_outage_is_taken_for_a_refused_token(
+    stage: Stage, company: Company, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NATS says `Authorization Violation` once nobody has answered it in time: a client that hears that goes on trying, and one that
+    is connected when a gateway comes back with its token revoked is told so."""
+    monkeypatch.setattr(link, "CONNECT_TIMEOUT", 4.0)  # longer than the server waits for a gateway
+    agent = await give_token(pool, company["mia"])
+    bus = BusClient(stage.nats.url, agent.token, patience=30)
+    async with bus:
+        await stage.stop(Service.GATEWAY)
+        await stage.nats.kill()
+        await stage.nats.start()
+        with pytest.raises(Unavailable, match="no gateway could say"):
+            async with BusClient(stage.nats.url, agent.token, patience=7.5):
+                pass
+        await verbs.revoke_token(pool, company["mia"].principal, agent.id)
+        going = asyncio.create_task(bus.list_open())
+        await stage.start(Service.GATEWAY)
+        with pytest.raises(Unauthenticated):
+            async with asyncio.timeout(15):
+                await going
 
 
 @pytest.mark.parametrize(

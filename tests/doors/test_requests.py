@@ -1,14 +1,17 @@
 """What the HTTP doors refuse before they look at what is asked: foreign pages, what is too large, what is no JSON."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 
 from askbus.db.pool import Pool
 from askbus.testing.composed import Composed
 from askbus.testing.people import Company, give_token
+from askbus.testing.waiting import until
 from askbus_gateway.http.gate import DEEPEST_JSON, LARGEST_BODY
 
 JSON = {"content-type": "application/json"}
@@ -109,6 +112,25 @@ async def test_a_body_of_more_than_a_megabyte_is_refused(mia: httpx2.AsyncClient
     for content in (text[: LARGEST_BODY - 2] + b'"}', chunks(LARGEST_BODY)):
         told(await mia.post("/v1/questions", content=content, headers=JSON), 400, "invalid_input")
     assert (await mia.get("/v1/me")).status_code == 200
+
+
+async def test_a_client_that_goes_away_while_it_sends_is_no_failure(
+    questions: Composed, mia: httpx2.AsyncClient, company: Company, pool: Pool
+) -> None:
+    """Noted, not as an error, and nothing is asked."""
+    head = f"POST /v1/questions HTTP/1.1\r\nHost: {host(mia)}\r\nAuthorization: Bearer {(await give_token(pool, company['mia'])).token}"
+    with capture_logs() as logs:
+        _, writer = await asyncio.open_connection(mia.base_url.host, mia.base_url.port)
+        writer.write(f"{head}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+        await writer.drain()
+        writer.close()
+        await until(lambda: _any(log["event"] == "http.client_left" for log in logs))
+    assert [log for log in logs if log["log_level"] in ("warning", "error")] == []
+    assert await pool.fetchval("SELECT count(*) FROM questions") == 0
+
+
+async def _any(found: Iterable[bool]) -> bool:
+    return any(found)
 
 
 NO_QUESTIONS = [

@@ -20,7 +20,7 @@ from askbus.testing.patient import Patient
 pytestmark = [pytest.mark.drill, pytest.mark.xdist_group("stack")]
 
 QUESTIONS = int(os.environ.get("ASKBUS_DRILL_QUESTIONS", "1000"))
-AT_ONCE = 16
+AT_ONCE = 100
 """How many askers wait at the same time, on each way in."""
 BETWEEN_DEATHS = (0.3, 2.0)
 KILLED = ("gateway", "question-broker", "expiry", "postgres", "nats")

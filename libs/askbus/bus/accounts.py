@@ -13,6 +13,10 @@ from askbus.bus.streams import ACTS_ON, FACTS, FACTS_OF, STREAMS, TURNS
 from askbus.runtime.secrets import callout_public, nats_password
 
 ACCOUNT = "ASKBUS"
+REFUSED = "REFUSED"
+"""Where the gateway sends whoever holds a token that is no good. It takes no connection, so the server ends the attempt with
+`maximum account active connections exceeded`: a verdict. `Authorization Violation` is none, the server says that of every attempt
+that nobody answered for in time, too."""
 ADMIN = "admin"
 """Provisions streams and looks after dead letters; no service connects as it."""
 SYSTEM = "sys"
@@ -157,6 +161,7 @@ accounts {{
 {services}
     ]
   }}
+  {REFUSED} {{ limits {{ max_connections: 0 }} }}
   SYS {{ users: [ {{ user: "{SYSTEM}", password: "{nats_password(secret, SYSTEM)}" }} ] }}
 }}
 system_account: SYS

@@ -1,8 +1,11 @@
 """NATS asks the gateway about every stranger (the authorisation callout, ADR-26): an agent's API token gets its own subjects.
 
 The answer is a user JWT for exactly what `accounts.agent_permissions` lists, inside a response JWT, both signed with the
-account's nkey. It has no expiry: at one, nats-py would close without a word. A revoked token is refused at the doors, at each
-call.
+account's nkey. It expires with its token: then the server closes the connection with `User Authentication Expired`. A revoked token
+is refused at the doors, at each call.
+
+Whoever presents a token that is no good is sent to the account REFUSED, which takes no connection: of all that the server says to one
+who does not get in, only that is a verdict. Silence, a timeout and a response with an error all read `Authorization Violation`.
 """
 
 import asyncio
@@ -10,8 +13,11 @@ import base64
 import binascii
 import hashlib
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 from uuid import UUID
 
 import nats.errors
@@ -22,12 +28,23 @@ from nats.aio.subscription import Subscription
 from pydantic import BaseModel, Field, JsonValue
 
 from askbus.bus import faults, subjects
-from askbus.bus.accounts import ACCOUNT, Permissions, agent_permissions
+from askbus.bus.accounts import ACCOUNT, REFUSED, Permissions, agent_permissions
 from askbus.bus.connection import Connection, settle
 
 log = structlog.get_logger()
 
-Authenticate = Callable[[str], Awaitable[UUID | None]]
+
+@dataclass(frozen=True)
+class Known:
+    """A token that counts: its row's id, and for how many seconds it still does (None: for ever)."""
+
+    id: UUID
+    seconds_left: float | None = None
+
+
+Authenticate = Callable[[str], Awaitable[Known | None]]
+Verdict = Known | Literal["refused", "unknown"]
+"""`unknown`: nobody could say, or no token was presented."""
 
 PATIENCE = 4.0
 """Seconds for looking up a token; the server gives up after 5."""
@@ -58,7 +75,8 @@ class _Request(BaseModel):
 
 
 class Callout:
-    """Answers the server's questions, together with every other gateway. `authenticate` gives the token row's id, or None.
+    """Answers the server's questions, together with every other gateway. `authenticate` gives None for a token that
+    is no good, and raises where nobody can say.
 
     `seed` is the account seed (`SA…`) whose public key the server's configuration names as issuer.
     """
@@ -97,37 +115,41 @@ class Callout:
         except ValueError as error:
             log.warning("callout.not_understood", error=faults.kind(error))
             return
-        p = await self._who(asked.connect_opts.auth_token)
-        answer = self._refusal(asked) if p is None else self._welcome(asked, p)
+        verdict = await self._who(asked.connect_opts.auth_token)
         try:
-            await self._nc.publish(message.reply, answer.encode())
+            await self._nc.publish(message.reply, self._response(asked, verdict).encode())
         except nats.errors.Error as error:
             log.warning("callout.not_answered", error=faults.kind(error))
 
-    async def _who(self, token: str | None) -> UUID | None:
+    async def _who(self, token: str | None) -> Verdict:
         if not token:
             log.info("callout.refused", reason="no token")
-            return None
+            return "unknown"
         try:
             async with asyncio.timeout(PATIENCE):
-                p = await self._authenticate(token)
-        except Exception as error:  # noqa: BLE001  # whoever cannot be looked up is a stranger, and the next one is asked about anew
-            log.warning("callout.refused", reason=faults.reason(error))
-            return None
-        log.info("callout.answered", token_id=str(p) if p is not None else None, welcome=p is not None)
-        return p
+                known = await self._authenticate(token)
+        except Exception as error:  # noqa: BLE001  # whoever cannot be looked up does not get in, and the next one is asked about anew
+            log.warning("callout.not_looked_up", reason=faults.reason(error))
+            return "unknown"
+        log.info("callout.answered", token_id=None if known is None else str(known.id), welcome=known is not None)
+        return known or "refused"
 
-    def _welcome(self, asked: _Asked, p: UUID) -> str:
-        allowed = agent_permissions(str(p))
-        user = self._signed({"aud": ACCOUNT, "sub": asked.user_nkey, "name": f"agent {p}", "nats": _user_claims(allowed)})
-        return self._response(asked, {"jwt": user})
-
-    def _refusal(self, asked: _Asked) -> str:
-        return self._response(asked, {"error": "This token does not exist, was revoked or has expired."})
-
-    def _response(self, asked: _Asked, outcome: Mapping[str, JsonValue]) -> str:
+    def _response(self, asked: _Asked, verdict: Verdict) -> str:
+        outcome: dict[str, JsonValue]
+        if verdict == "unknown":
+            outcome = {"error": "There is no token, or nobody can say whether it counts."}
+        elif verdict == "refused":
+            outcome = {"jwt": self._signed({"aud": REFUSED, "sub": asked.user_nkey, "nats": _user_claims(None)})}
+        else:
+            outcome = {"jwt": self._welcome(asked, verdict)}
         claims: dict[str, JsonValue] = {"type": "authorization_response", "version": 2, **outcome}
         return self._signed({"aud": asked.server_id.id, "sub": asked.user_nkey, "nats": claims})
+
+    def _welcome(self, asked: _Asked, known: Known) -> str:
+        claims: dict[str, JsonValue] = {"aud": ACCOUNT, "sub": asked.user_nkey, "name": f"agent {known.id}"}
+        if known.seconds_left is not None:
+            claims["exp"] = math.ceil(time.time() + known.seconds_left)
+        return self._signed({**claims, "nats": _user_claims(agent_permissions(str(known.id)))})
 
     def _signed(self, claims: Mapping[str, JsonValue]) -> str:
         """A JWT as NATS wants it (nats-io/jwt, version 2): Ed25519 over unpadded base64url."""
@@ -138,12 +160,13 @@ class Callout:
         return f"{body}.{_encoded(self._key.sign(body.encode()))}"
 
 
-def _user_claims(allowed: Permissions) -> dict[str, JsonValue]:
+def _user_claims(allowed: Permissions | None) -> dict[str, JsonValue]:
+    """Of a user who may do just this; with None, nothing at all: to NATS an empty list is no limit."""
     return {
         "type": "user",
         "version": 2,
-        "pub": {"allow": list(allowed.publish)},
-        "sub": {"allow": list(allowed.subscribe)},
+        "pub": {"deny": [">"]} if allowed is None else {"allow": list(allowed.publish)},
+        "sub": {"deny": [">"]} if allowed is None else {"allow": list(allowed.subscribe)},
         "subs": MOST_SUBSCRIPTIONS,
         "data": -1,
         "payload": LARGEST_MESSAGE,

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -17,6 +18,7 @@ import click
 from askbus.client import HttpClient, Priority, Question, QuestionState
 from askbus.client.ids import new_question_id
 from askbus.errors import AskbusError, PermissionDenied, TimedOut, Unauthenticated, Unavailable
+from askbus.questions.attention import AnsweringRole
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -40,7 +42,33 @@ Exit codes: 0 answered, 3 still open, 4 declined, 5 expired, 6 cancelled, 7 supe
 75 askbus cannot be reached now, 77 the token may not, 130 interrupted (the question stays open).
 ASKBUS_URL and ASKBUS_TOKEN say where askbus is and who asks."""
 
+ROLES = tuple(role.value for role in AnsweringRole)
+
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the whole question as JSON.")
+
+
+def _schema(_context: click.Context, _option: click.Parameter, said: str | None) -> "JsonValue":
+    """The JSON itself where it starts with a brace, else that of the file."""
+    if said is None:
+        return None
+    try:
+        return json.loads(said if said.lstrip().startswith("{") else Path(said).read_bytes())  # type: ignore[no-any-return]
+    except OSError as error:
+        raise click.BadParameter(f"{said}: {error.strerror}. Give a file, or the JSON itself: {{…}}.") from None
+    except ValueError as error:
+        raise click.BadParameter(f"This is no JSON: {error}.") from None
+
+
+def _whom(_context: click.Context, _option: click.Parameter, said: str | None) -> "dict[str, JsonValue] | None":
+    """A role's holders, or a person."""
+    if said is None:
+        return None
+    if said in ROLES:
+        return {"role": said}
+    try:
+        return {"user_id": str(UUID(said))}
+    except ValueError:
+        raise click.BadParameter(f"Give one of {', '.join(ROLES)}, or a person's id.") from None
 
 
 @click.command(epilog=CODES)
@@ -54,11 +82,31 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the whole 
 @click.option("--priority", type=click.Choice([priority.value for priority in Priority]), default=Priority.NORMAL.value)
 @click.option("--assignee", type=click.UUID, help="Who shall answer, by id.")
 @click.option("--expires-in", type=int, default=24 * 3600, show_default=True, metavar="SECONDS")
+@click.option("--schema", "answer_schema", callback=_schema, metavar="FILE|JSON", help="The answer's fields, a flat JSON schema.")
+@click.option("--remind-after", type=int, metavar="SECONDS", help="Then show it as new again to all who may answer.")
+@click.option("--escalate-after", type=int, metavar="SECONDS", help="Then let --escalate-to answer it too.")
+@click.option("--escalate-to", callback=_whom, metavar="ROLE|USER", help="owner, admin or member; or a person, by id.")
 @click.option("--dedupe-key", help="The same key finds the same question, so that a script may be started again.")
 @click.option("--wait", type=click.FloatRange(0), default=0, metavar="SECONDS", help="Wait so long for the outcome.")
 @AS_JSON
-def ask(text: str, *, project: UUID, options: tuple[str, ...], priority: str, wait: float, as_json: bool, **said: Any) -> None:
+def ask(
+    text: str,
+    *,
+    project: UUID,
+    options: tuple[str, ...],
+    priority: str,
+    remind_after: int | None,
+    escalate_after: int | None,
+    escalate_to: "dict[str, JsonValue] | None",
+    wait: float,
+    as_json: bool,
+    **said: Any,
+) -> None:
     """Ask the people of a project TEXT (- reads it from standard input), and print the answer."""
+    if (escalate_after is None) != (escalate_to is None):
+        raise click.UsageError("Give --escalate-after and --escalate-to together: when, and to whom.")
+    said["remind"] = None if remind_after is None else {"after": remind_after}
+    said["escalate"] = None if escalate_to is None else {"after": escalate_after, **escalate_to}
     if text == "-":
         text = sys.stdin.read().strip()
     chosen = new_question_id()

@@ -25,11 +25,15 @@ ANSWER_TIMEOUT = 5.0
 AT_ONCE = 32
 """Requests on their way at a time: thousands of waits queue here, where no timeout runs, and not at the broker."""
 RECONNECT_WAIT = 0.5
+LOOK_EVERY = 1.0
 CONNECT_TIMEOUT = 2.0
-"""Shorter than the gateway looks for an answer while its database is away: silence is no verdict on a token."""
+"""Shorter than the gateway looks for an answer while its database is away: the next attempt finds the next gateway."""
 PING_EVERY, LOST_PINGS = 20, 2
-VERDICTS = ("authorization violation", "authentication expired", "authentication revoked")
-"""What NATS says when the gateway has refused a token. With no gateway there it says nothing, and the attempt times out."""
+VERDICTS = ("maximum account active connections exceeded", "authentication expired")
+"""What NATS says of a token that the gateway refused (`askbus.bus.accounts.REFUSED`), and of one whose time is over. `Authorization
+Violation` is no verdict: NATS says that too while no gateway is there, or none that reaches its database."""
+
+NOBODY = "no gateway could say whose this token is"
 
 
 class _Answer(BaseModel, Generic[M]):
@@ -127,6 +131,22 @@ class Link:
 
     async def _live(self, nc: Client) -> None:
         closed = asyncio.Event()
+        try:
+            await self._connect(nc, closed)
+            self._nc = nc
+            self._connected.set()
+            self._woken(None)
+            while not nc.is_closed:  # a write that fails while nats-py closes keeps it from calling back
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await closed.wait()
+            trouble = nc.last_error or nats.errors.ConnectionClosedError()
+        except (nats.errors.Error, OSError) as error:
+            trouble = nc.last_error or error
+        await self._on_error(trouble)
+
+    async def _connect(self, nc: Client, closed: asyncio.Event) -> None:
+        """Returns once the agent hears what it is told. Raises what is in the way."""
 
         async def on_close() -> None:
             closed.set()
@@ -148,20 +168,19 @@ class Link:
             closed_cb=on_close,
         )
         await nc.subscribe(subjects.all_told(self.p), cb=self._on_told)
-        await nc.flush()
-        self._nc = nc
-        self._connected.set()
-        self._woken(None)
-        await closed.wait()
-        await self._on_error(nc.last_error or nats.errors.ConnectionClosedError())
+        await nc.flush(CONNECT_TIMEOUT)  # type: ignore[arg-type]  # seconds; annotated int
+        if not nc.is_connected:
+            # nats-py takes the server's PING to one whom it still asks about for leave to enter, and never learns what came of it.
+            raise nats.errors.ConnectionClosedError
 
     async def _on_error(self, error: Exception) -> None:
-        self._trouble = str(error) or type(error).__name__
-        refused = any(verdict in self._trouble.lower() for verdict in VERDICTS)
-        if refused or isinstance(error, nats.errors.AuthorizationError):
+        said = str(error) or type(error).__name__
+        violation = isinstance(error, nats.errors.AuthorizationError) or "authorization violation" in said.lower()
+        self._trouble = NOBODY if violation else said
+        if any(verdict in said.lower() for verdict in VERDICTS):
             self._end(Unauthenticated, "The bus refused this token: it is unknown, revoked or expired.")
         else:
-            log.debug("bus: %s", self._trouble)
+            log.debug("bus: %s", said)
 
     async def _on_disconnect(self) -> None:
         self._give_up_asking()

@@ -72,11 +72,12 @@ class Postgres(Server):
             command += ["-c", f"{name}={value}"]
         deadline = time.monotonic() + START_TIMEOUT
         while True:
+            before = self.log.stat().st_size if self.log.exists() else 0
             self._child = start_child(command, log=self.log, death_signal=signal.SIGINT, cwd=self.directory, unprivileged=True)
             if await self._came_up(deadline):
                 return
             # The processes of a server that was killed may still be about to notice; it refuses to start beside them.
-            if not self._leftovers() or time.monotonic() > deadline:
+            if not self._found_leftovers(before) or time.monotonic() > deadline:
                 raise StackError(f"Postgres ended while starting on port {self.port}; {self.log} says:\n{tail(self.log)}")
             await asyncio.sleep(0.1)
 
@@ -110,8 +111,12 @@ class Postgres(Server):
     def _exists(self) -> bool:
         return (self.directory / "PG_VERSION").exists()
 
-    def _leftovers(self) -> bool:
-        return "is still in use" in tail(self.log) or "already exists" in tail(self.log)
+    def _found_leftovers(self, since: int) -> bool:
+        """Says the log from this byte on: its last lines may be those of the leftovers themselves."""
+        with self.log.open("rb") as log:
+            log.seek(since)
+            said = log.read()
+        return b"is still in use" in said or b"already exists" in said
 
     async def _came_up(self, deadline: float) -> bool:
         while self.child.running:

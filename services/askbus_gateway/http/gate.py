@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import structlog
 from pydantic import BaseModel, JsonValue, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from askbus.access import reads
@@ -231,10 +231,14 @@ def guarded(endpoint: Endpoint) -> Endpoint:
 
 
 def refusal_of(error: Exception, request: Request) -> Response:
-    """The response to what an endpoint raised: ours as it is, an outage as such, anything else logged and told to nobody."""
+    """The response to what an endpoint raised: ours as it is, an outage as such, anything else logged and told to nobody. A client
+    that goes away before it has sent its whole body is no failure, and hears nothing more."""
     if isinstance(error, AskbusError):
         return refusal(error)
     route = request.scope["route"].path
+    if isinstance(error, ClientDisconnect):
+        log.info("http.client_left", method=request.method, route=route)
+        return refusal(TimedOut("The client went away."))
     if is_outage(error):
         log.warning("http.outage", method=request.method, route=route, error=type(error).__name__)
         return refusal(Unavailable("The database is not reachable right now. Try again."))
