@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
-from tests.faults import asking, scenes
+from tests.faults import asking, scenes, telling
 from tests.faults.conftest import World
 
 from askbus.testing.invariants import assert_invariants
@@ -26,6 +26,7 @@ DECIDING: Scenes = (scenes.small_decisions,)
 PROPOSING: Scenes = (scenes.an_agent_proposes,)
 PAINTING: Scenes = (scenes.a_picture_is_made,)
 STANDING: Scenes = (scenes.a_standing_approval_confirms,)
+TELLING: Scenes = (telling.a_webhook_is_told,)
 CLOSING: Scenes = (scenes.a_temporary_chat_is_closed,)
 
 ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
@@ -94,10 +95,10 @@ ROUNDS: list[tuple[Scenes, Mapping[str, str]]] = [
                              "agent-loop": "agent.retry.before_commit"}),
     (PROPOSING + REPEATING, {"action-applier": "applier.tell.after_publish", "agent-loop": "agent.retry.after_commit",
                              "gateway": "command.RetryTurn.after_reply"}),
-    (STANDING, {"action-applier": "applier.make_approval.before_commit"}),
-    (STANDING, {"action-applier": "applier.make_approval.after_commit"}),
-    (STANDING, {"action-applier": "applier.weigh.before_commit"}),
-    (STANDING, {"action-applier": "applier.weigh.after_commit"}),
+    (STANDING + TELLING, {"action-applier": "applier.make_approval.before_commit", "question-broker": "broker.webhook.before_record"}),
+    (STANDING + TELLING, {"action-applier": "applier.make_approval.after_commit", "question-broker": "broker.webhook.after_record"}),
+    (STANDING + TELLING, {"action-applier": "applier.weigh.before_commit", "question-broker": "broker.webhook.after_claim"}),
+    (STANDING + TELLING, {"action-applier": "applier.weigh.after_commit", "question-broker": "broker.webhook.after_send"}),
 ]  # fmt: skip
 """One round each: the scenes that are played at once, and where which service dies in them."""
 

@@ -34,6 +34,10 @@ class Patient:
         """The JSON of a POST that succeeded; None where there is none."""
         return await self._until_served("POST", path, body or {}, {"idempotency-key": str(uuid4())})
 
+    async def delete(self, path: str) -> Any:
+        """The JSON of a DELETE that succeeded; None where there is none."""
+        return await self._until_served("DELETE", path, {}, {"idempotency-key": str(uuid4())})
+
     async def _until_served(self, method: str, path: str, body: Mapping[str, object] | None, headers: Mapping[str, str]) -> Any:
         async with asyncio.timeout(self.patience):
             while True:
