@@ -1,6 +1,7 @@
 """Any value, written as any language writes it, is found again; any text can be looked at."""
 
 from decimal import Decimal
+from time import process_time
 
 import pytest
 from babel.numbers import format_compact_decimal
@@ -62,3 +63,22 @@ def test_any_text_can_be_looked_at(answer: str) -> None:
     for number in ungrounded(answer, Known()):
         assert answer[number.start : number.end] == number.text
     assert ungrounded(answer, Known(words=[answer])) == []
+
+
+@pytest.mark.parametrize(
+    "piece", [" ", "\t", "1 January ", "https://x ", "www.x ", "1 ", "|1", "1. ", "(1)", "[1", "> ", "a-", "1-"]
+)
+def test_looking_takes_time_that_grows_with_the_text_alone(piece: str) -> None:
+    """Whatever a tool returned, or a model repeats without end: where each character meant another walk over the rest, these would take
+    minutes."""
+    text = f"{piece * (20_000 // len(piece))}1"
+    started = process_time()
+    ungrounded(text, Known())
+    ungrounded("7", Known([text], [text]))
+    assert process_time() - started < 5
+
+
+@pytest.mark.parametrize("result", ["[" * 100_000, '{"a":' * 50_000, "[" * 100_000 + "]" * 100_000])
+def test_a_result_that_is_nested_without_end_is_a_text_like_any_other(result: str) -> None:
+    """Nothing is counted in it, and the answer's numbers are looked up all the same."""
+    assert [number.text for number in ungrounded("7 things, 8 of them new", Known([result, "8"]))] == ["7"]

@@ -23,15 +23,19 @@ def ungrounded(answer: str, *known: Known) -> list[Ungrounded]:
     A number has a source where a value equals it, or is what it is a correct rounding of, as far as its digits and words allow; where it
     counts the things of a list in a result, or in the answer itself.
     """
-    left = numbers(answer)
-    for one in known:
-        left = [number for number in left if not _has_source(number, one)]
-        if not left:
-            return []
-    left = [number for number in left if not number.is_label]
-    counted = _counted(answer) if any(number.bare for number in left) else set()
-    left = [number for number in left if not (number.bare and (int(number.core) in counted or _enumerated(answer, number)))]
-    return [Ungrounded(text=number.text, start=number.start, end=number.end) for number in left[:MOST]]
+    counted: set[int] | None = None
+    found: list[Ungrounded] = []
+    for number in numbers(answer):
+        if any(_has_source(number, one) for one in known) or number.is_label:
+            continue
+        if number.bare:
+            counted = _counted(answer) if counted is None else counted
+            if int(number.core) in counted or _enumerated(answer, number):
+                continue
+        found.append(Ungrounded(text=number.text, start=number.start, end=number.end))
+        if len(found) == MOST:
+            break
+    return found
 
 
 def _has_source(number: Written, known: Known) -> bool:

@@ -107,7 +107,7 @@ class Known:
 def _lengths(text: str) -> Iterable[int]:
     try:
         value: JsonValue = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or nested deeper than any result: there is nothing to count in it
         return
     pending: list[JsonValue] = [value]
     while pending:
