@@ -123,3 +123,17 @@ async def test_the_next_address_of_a_name_is_tried_where_nothing_listens() -> No
         assert answer == Answer(status=503, retry_after=120)
     assert (await client.post(f"http://hooks.example:{receiver.port}/", b"x", {}, 5)).error == "connect"
     await client.close()
+
+
+@pytest.mark.parametrize("host", ["a..b", ".example.com", ".", "..", "a" * 64, f"{'a.' * 130}b"])
+async def test_a_host_that_no_resolver_can_be_asked_for_is_no_address(host: str) -> None:
+    """Refused when it is given; and a name that the resolver cannot encode is one that it does not find, however it came there."""
+    with pytest.raises(InvalidInput):
+        Policy([host]).check_url(f"https://{host}/")
+
+    async def strict(host: str, _port: int) -> Sequence[IpAddress]:
+        raise UnicodeEncodeError("idna", host, 0, 1, "label empty or too long")
+
+    client = Outbound(Policy(), resolve=strict)
+    assert await client.post("https://hooks.example./", b"", {}, 2) == Answer(error="name_not_found")
+    await client.close()

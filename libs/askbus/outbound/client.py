@@ -68,7 +68,7 @@ class Outbound:
             return Answer(error="timeout")
         except Refused:
             return Answer(error="address_refused")
-        except OSError:
+        except (OSError, UnicodeError):  # the resolver has no name that it could not encode
             return Answer(error="name_not_found")
 
     async def _post(

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from askbus.errors import InvalidInput
 
 LONGEST_URL = 2000
+LONGEST_NAME, LONGEST_LABEL = 253, 63
 
 IpAddress = IPv4Address | IPv6Address
 
@@ -91,13 +92,19 @@ def _parted(url: str) -> tuple[SplitResult, str, int | None]:
         host, port = parts.hostname, parts.port
     except ValueError:
         raise InvalidInput("This is no address: send one such as https://example.com/hooks.", {"field": "url"}) from None
-    if not host or "\\" in parts.netloc or "%" in host:
+    host = host and host.removesuffix(".")
+    if not host or "\\" in parts.netloc or "%" in host or not (":" in host or _is_name(host)):
         raise InvalidInput("This is no address: send one such as https://example.com/hooks.", {"field": "url"})
     if "@" in parts.netloc:
         raise InvalidInput("The address must hold no user and no password.", {"field": "url"})
     if parts.fragment:
         raise InvalidInput("The address must have no fragment (#…): it would not be sent.", {"field": "url"})
-    return parts, host.rstrip("."), port
+    return parts, host, port
+
+
+def _is_name(host: str) -> bool:
+    """Whether it can be looked up at all: labels of 1 to 63 characters, 253 together (RFC 1035, 2.3.4)."""
+    return len(host) <= LONGEST_NAME and all(1 <= len(label) <= LONGEST_LABEL for label in host.split("."))
 
 
 def _literal(host: str) -> IpAddress | None:
