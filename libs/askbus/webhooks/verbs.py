@@ -13,7 +13,7 @@ from askbus.access.model import Principal
 from askbus.bus.fact import Fact
 from askbus.db.ids import new_id
 from askbus.db.statements import Executor, Row, Statement
-from askbus.errors import Conflict, NotFound
+from askbus.errors import Conflict, InvalidInput, NotFound
 from askbus.outbound.policy import Policy
 from askbus.runtime.sealing import Sealer
 from askbus.webhooks import reads
@@ -101,7 +101,7 @@ async def create(
         **_via(by),
     )
     if row is None:
-        raise NotFound("There is no such project in this workspace.")
+        raise NotFound("There is no such project in this workspace, or the Idempotency-Key is taken: send another.")
     return _with_secret(row, sealer)
 
 
@@ -143,8 +143,11 @@ async def rotate(
     sealer: Sealer,
     trace: str | None,
 ) -> NewSecret:
-    """A new secret; for `overlap` seconds the old one signs too. Raises PermissionDenied, NotFound."""
+    """A new secret; for `overlap` seconds the old one signs too. Raises PermissionDenied, NotFound, InvalidInput for the command that made
+    the webhook: everybody who sees it knows that id, and would be shown the secret."""
     _allow(by)
+    if command_id == webhook_id:
+        raise InvalidInput("The Idempotency-Key is taken: send another.")
     row = await ROTATE.row(
         db,
         id=webhook_id,
