@@ -253,7 +253,8 @@ async def test_people_say_their_language_and_where_they_are(questions: Composed,
         assert (said.status_code, said.json()["locale"], said.json()["time_zone"]) == (200, "de", "Europe/Berlin")
         said = await browser.patch("/v1/me", json={"locale": None})
         assert (said.json()["locale"], (await browser.get("/v1/me")).json()["time_zone"]) == (None, "Europe/Berlin")
-        for wrong in ({"locale": "klingon!"}, {"time_zone": "Mars/Olympus"}, {"language": "de"}):
+        long = {"locale": f"de@{'x' * 100}"}
+        for wrong in ({"locale": "klingon!"}, long, {"time_zone": "Mars/Olympus"}, {"language": "de"}):
             refused = await browser.patch("/v1/me", json=wrong)
             assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
     async with questions.client(await give_token(pool, company["mia"])) as robot:

@@ -102,7 +102,8 @@ async def test_what_is_seen_and_put_off_is_told_to_ones_own_tabs(questions: Comp
         await until(back)
         assert (await max_.get("/v1/questions/counts")).json() == {"open": 1, "for_me": 1, "unseen": 0}
         assert (await max_.post(f"/v1/questions/{ids[1]}/snooze", json={"until": None})).status_code == 409
-        assert (await max_.post(f"/v1/questions/{ids[0]}/snooze", json={"until": until_then})).status_code == 400
+        for wrong in (until_then, "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"):
+            assert (await max_.post(f"/v1/questions/{ids[0]}/snooze", json={"until": wrong})).status_code == 400
 
 
 @pytest.mark.requirement("Q4")

@@ -90,6 +90,26 @@ async def test_an_address_that_may_not_be_reached_is_refused_when_it_is_given(st
     assert "question.asked" in problem["message"]
 
 
+async def test_the_secret_of_a_webhook_is_shown_to_whoever_made_it_and_to_nobody_else(stage: Stage, company: Company) -> None:
+    """Its id, which every admin sees, is the command that made it: sent again by another, or for a rotation, it gets no secret; and
+    none that was made since."""
+    made = await stage.hook("https://hooks.example/askbus")
+    hook = made["webhook"]["id"]
+    key = {"idempotency-key": hook}
+    said = {"url": "https://hooks.example/askbus"}
+    async with stage.running.client(company["owner"]) as owner, stage.running.client(company["admin"]) as admin:
+        assert (await owner.post("/v1/webhooks", json=said, headers=key)).status_code == 404
+        for person in (owner, admin):
+            assert (await person.post(f"/v1/webhooks/{hook}/rotate", json={}, headers=key)).status_code == 400
+        again = await admin.post("/v1/webhooks", json=said, headers=key)
+        assert (again.status_code, again.json()["secret"] == made["secret"]) == (201, True)
+        assert (await owner.post(f"/v1/webhooks/{hook}/rotate", json={})).status_code == 200
+        assert (await admin.post("/v1/webhooks", json=said, headers=key)).status_code == 404
+        for since in ("9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"):
+            refused = await admin.post(f"/v1/webhooks/{hook}/replay", json={"since": since})
+            assert (refused.status_code, "beyond the calendar" in refused.json()["message"]) == (400, True)
+
+
 async def test_an_event_is_recorded_once_whether_its_fact_arrives_or_not(pool: Pool, company: Company) -> None:
     """The look at the change log finds what NATS lost; the fact that comes late after all adds nothing, and nor does a second look."""
     await made(pool, company)

@@ -1,9 +1,10 @@
-"""Time zones by their IANA names. Pure."""
+"""Time zones by their IANA names, and moments that have one. Pure."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, AwareDatetime
 
 
 def known_zone(name: str) -> str:
@@ -16,3 +17,16 @@ def known_zone(name: str) -> str:
 
 
 TimeZone = Annotated[str, AfterValidator(known_zone)]
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same moment in UTC. Raises ValueError where the calendar of UTC does not hold it, such as the last minute of the year 9999 west
+    of Greenwich: no database driver takes it either."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the time is beyond the calendar") from None
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(in_utc)]
+"""A time with its zone, in UTC from then on."""

@@ -5,8 +5,9 @@ from enum import StrEnum
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from askbus.access.zones import Moment
 from askbus.bus.envelope import Command, Service
 
 LONGEST_SNOOZE = timedelta(days=30)
@@ -70,4 +71,4 @@ class SnoozeQuestion(Command[Marked], owner=Service.QUESTION_BROKER):
     """This person does not want the question among what is for them until then; None: they want it back."""
 
     question_id: UUID
-    until: AwareDatetime | None
+    until: Moment | None

@@ -5,9 +5,10 @@ from enum import StrEnum
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from askbus.access.model import Principal, PrincipalKind, Role
+from askbus.access.zones import Moment
 from askbus.bus.envelope import Command, Service
 from askbus.errors import PermissionDenied
 
@@ -227,7 +228,7 @@ class ReplayDeliveries(Command[Replayed], owner=Service.QUESTION_BROKER):
 
     webhook_id: UUID
     delivery_id: UUID | None = None
-    since: AwareDatetime | None = None
+    since: Moment | None = None
     delivered: bool = False
 
     @model_validator(mode="after")

@@ -1,10 +1,9 @@
 """/v1/me, /v1/session, /v1/tokens, /v1/projects: who is here, and with what they may come back."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -12,7 +11,7 @@ from starlette.routing import Route
 from askbus.access import preferences, reads, verbs
 from askbus.access.locales import Locale
 from askbus.access.model import Scope
-from askbus.access.zones import TimeZone
+from askbus.access.zones import Moment, TimeZone
 from askbus.errors import PermissionDenied
 from askbus.runtime.telemetry import traceparent
 from askbus_gateway.http.gate import Gate, body, guarded, path_id, present, refuse_foreign_pages, require_person
@@ -28,20 +27,13 @@ class SignInBody(_Body):
     code: Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-def _in_utc(moment: datetime) -> datetime:
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("the time is beyond the calendar") from None
-
-
 class TokenBody(_Body):
     """A token starts with `data:read` alone; `projects` narrows it to some of the owner's."""
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = (Scope.DATA_READ,)
     projects: Annotated[tuple[UUID, ...], Field(min_length=1, max_length=100)] | None = None
-    expires_at: Annotated[AwareDatetime, AfterValidator(_in_utc)] | None = None
+    expires_at: Moment | None = None
 
 
 class OwnBody(_Body):

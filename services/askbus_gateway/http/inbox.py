@@ -3,12 +3,13 @@
 from typing import Annotated
 from uuid import UUID, uuid5
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access.model import Principal
+from askbus.access.zones import Moment
 from askbus.errors import AskbusError, ErrorBody
 from askbus.questions import reads
 from askbus.questions.attention import MOST_MARKED, MarkSeen, SnoozeQuestion
@@ -30,7 +31,7 @@ class SeenBody(_Body):
 class SnoozeBody(_Body):
     """Until when; null brings it back."""
 
-    until: AwareDatetime | None
+    until: Moment | None
 
 
 class OneAnswer(_Body):

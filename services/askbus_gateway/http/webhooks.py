@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access.model import Principal
+from askbus.access.zones import Moment
 from askbus.db.ids import new_id
 from askbus.webhooks import reads
 from askbus.webhooks.model import (
@@ -43,7 +44,7 @@ class RotateBody(_Body):
 class ReplayBody(_Body):
     """Since when; with `delivered`, also what arrived."""
 
-    since: AwareDatetime
+    since: Moment
     delivered: bool = False
 
 
