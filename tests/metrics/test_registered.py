@@ -68,6 +68,7 @@ def empty(_: Reads) -> Decimal:
         (lambda _: Decimal(0) / Decimal(0), Missing.DIVISION_BY_ZERO),
         (lambda _: Decimal(-1).sqrt(), Missing.UNDEFINED),
         (lambda _: Decimal("NaN"), Missing.UNDEFINED),
+        (lambda _: Decimal("1e999999") * 10, Missing.UNDEFINED),
     ],
 )
 def test_without_a_value_the_figure_says_why(calculate: Callable[[Reads], Decimal], missing: Missing) -> None:

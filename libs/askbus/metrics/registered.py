@@ -11,7 +11,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Context, Decimal, DivisionUndefined, InvalidOperation, localcontext
+from decimal import Context, Decimal, DivisionUndefined, InvalidOperation, Overflow, localcontext
 from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel
@@ -74,6 +74,8 @@ class Metric:
         except InvalidOperation as error:
             by_zero = any(kind is DivisionUndefined for kind in (error.args[0] if error.args else ()))
             return self._missing(Missing.DIVISION_BY_ZERO if by_zero else Missing.UNDEFINED)
+        except Overflow:
+            return self._missing(Missing.UNDEFINED)
         if not isinstance(value, Decimal):
             raise TypeError(f"{self.spec.name} returned {type(value).__name__}, and a metric returns Decimal")
         if not value.is_finite():

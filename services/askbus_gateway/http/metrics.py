@@ -60,7 +60,7 @@ class Metrics:
         by = await self.gate.principal(request)
         spec = self.specs.get(request.path_params["name"])
         if spec is None:
-            known: list[JsonValue] = [*self.specs]
+            known: list[JsonValue] = [name for name, one in self.specs.items() if by.may(one.scope)]
             raise NotFound("There is no metric of this name. GET /v1/metrics lists them.", {"metrics": known})
         by.require(spec.scope)
         said = await body(request, CallBody)

@@ -78,3 +78,4 @@ async def test_a_metric_reads_what_its_caller_may_and_all_of_it_or_nothing(
     async with running.client(asker) as client:
         assert (await client.get("/v1/metrics")).json() == {"metrics": []}
         assert (await compute(client, company.north, "unpaid_share", **JANUARY)).status_code == 403
+        assert (await compute(client, company.north, "berth_depth", name="A1")).json()["details"] == {"metrics": []}
