@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -119,6 +120,17 @@ async def test_the_wait_ends_with_the_answer(
             shown = (await call).json()
             assert (shown["status"], shown["answer"]) == ("answered", "yes")
     assert len(waits[-1]) == 0
+
+
+@pytest.mark.requirement("Q13")
+async def test_a_set_that_cannot_be_waited_for_leaves_nobody_waiting(
+    gateway: Composed, waits: list[Waits], question: Question, company: Company
+) -> None:
+    """One unknown id ends it at once, for the others too: no future is left behind until their time is over."""
+    async with gateway.client(company["mia"]) as client:
+        refused = await client.get("/v1/questions/batch", params={"ids": f"{question.id},{uuid4()}", "wait": 600})
+    assert refused.status_code == 404
+    await until(waiting(waits, 0))
 
 
 async def test_a_wait_that_is_over_says_pending(gateway: Composed, question: Question, company: Company) -> None:

@@ -76,7 +76,11 @@ class QuestionSets:
         if seconds == 0:
             found = [await reads.get(self.gate.pool, by, question_id) for question_id in ids]
         else:
-            waits = (self.waiting.settled(by, question_id, seconds) for question_id in ids)
-            found = await while_connected(request, asyncio.gather(*waits))
+            waits = [asyncio.ensure_future(self.waiting.settled(by, question_id, seconds)) for question_id in ids]
+            try:
+                found = await while_connected(request, asyncio.gather(*waits))
+            finally:
+                for wait in waits:
+                    wait.cancel()  # where one of them cannot be waited for, none of the others is
         questions = tuple(Asked.of(question) for question in found)
         return AskedTogether(status="settled" if all(one.settled for one in questions) else "pending", questions=questions)
