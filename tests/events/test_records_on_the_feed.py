@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner, Result
@@ -106,3 +107,41 @@ async def test_a_table_is_attached_again_listed_and_detached(database: TestDatab
     before = await pool.fetchval("SELECT count(*) FROM change_log WHERE entity = 'record'")
     await pool.execute("INSERT INTO public.stock VALUES ('a', 1, 5)")
     assert await pool.fetchval("SELECT count(*) FROM change_log WHERE entity = 'record'") == before
+
+
+async def test_telling_of_a_record_never_stands_in_the_way_of_writing_it(
+    gateway: Composed, company: Company, pool: Pool, database: TestDatabase, tables: None
+) -> None:
+    """A role without any right in askbus's schema writes; values that jsonb does not take, a key column that got another name, and a key
+    that is gone stop nobody, and what can be told is told."""
+    role = f"team_{uuid4().hex}"
+    await pool.execute('CREATE SCHEMA "Sales 1"; CREATE TABLE "Sales 1"."Open Orders" ("the Id" int PRIMARY KEY, papers json)')
+    for table in ("orders", '"Sales 1"."Open Orders"'):
+        await attached(database, table)
+    await pool.execute(
+        f'CREATE ROLE {role}; GRANT USAGE ON SCHEMA "Sales 1" TO {role};'
+        f' GRANT SELECT, INSERT, UPDATE, DELETE ON public.orders, "Sales 1"."Open Orders" TO {role}'
+    )
+    name = "Sales 1.Open Orders"
+    writes = [
+        (r"""INSERT INTO orders (papers) VALUES ('{"a": "\u0000"}')""", ("orders", {"id": "1"}, "upsert", "created")),
+        ("UPDATE orders SET papers = '1e999999'", ("orders", {"id": "1"}, "upsert", "updated")),
+        (r"""INSERT INTO "Sales 1"."Open Orders" VALUES (7, '"\ud800"')""", (name, {"the Id": "7"}, "upsert", "created")),
+        ("ALTER TABLE orders RENAME COLUMN id TO number", None),
+        ("UPDATE orders SET note = 'x'", ("orders", {"number": "1"}, "upsert", "updated")),
+        ("DELETE FROM orders", ("orders", {"number": "1"}, "remove", "deleted")),
+        ("ALTER TABLE orders DROP COLUMN number", None),
+        ("INSERT INTO orders (note) VALUES ('y')", None),
+    ]
+    try:
+        async with following(gateway.http, company["max"]) as client:
+            await client.next()
+            for statement, expected in writes:
+                async with pool.acquire() as db, db.transaction():
+                    if not statement.startswith("ALTER"):
+                        await db.execute(f"SET LOCAL ROLE {role}")
+                    await db.execute(f"SET LOCAL search_path = public; {statement}")
+                if expected is not None:
+                    assert await told(client) == [expected]
+    finally:
+        await pool.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
