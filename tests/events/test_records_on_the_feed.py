@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from askbus.cli import main
 from askbus.db.pool import Pool
+from askbus.feed.reader import changes_after
 from askbus.testing.composed import Composed
 from askbus.testing.events import EventClient, following
 from askbus.testing.people import Company
@@ -145,3 +146,18 @@ async def test_telling_of_a_record_never_stands_in_the_way_of_writing_it(
                     assert await told(client) == [expected]
     finally:
         await pool.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+@pytest.mark.requirement("S4")
+async def test_one_huge_transaction_is_read_in_few_pages(pool: Pool, company: Company) -> None:
+    """A bulk load of a table on the feed: each page looks at all that is left of it, so their number must not grow with it."""
+    start = str(await pool.fetchval("SELECT pg_current_snapshot()::text"))
+    await pool.execute(
+        "INSERT INTO change_log (fact, entity, entity_id, status, workspace_id)"
+        " SELECT 'question.asked', 'question', uuidv7(), 'open', $1 FROM generate_series(1, 6000)",
+        company.workspace_id,
+    )
+    pages = [changes async for _, changes in changes_after(pool, start)]
+    assert [len(page) for page in pages] == [500, 1000, 2000, 2500]
+    seqs = [change.seq for page in pages for change in page]
+    assert (len(set(seqs)), seqs) == (6000, sorted(seqs))

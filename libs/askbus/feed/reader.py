@@ -8,6 +8,9 @@ from askbus.feed.model import Change
 
 CHANGES = Statement("askbus.feed", "sql/changes.sql")
 PAGE = 500
+LARGEST_PAGE = 16_000
+"""Pages double up to this size: each one looks at all that is left, so that many small pages of one huge transaction, such as a bulk load
+of a table on the feed, would cost the square of it."""
 
 
 async def changes_after(
@@ -35,4 +38,4 @@ async def changes_after(
         yield bound, changes
         if len(changes) < page:
             return
-        upto, after_seq = bound, changes[-1].seq
+        upto, after_seq, page = bound, changes[-1].seq, max(page, min(2 * page, LARGEST_PAGE))
