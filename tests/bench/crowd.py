@@ -20,6 +20,7 @@ from uuid import UUID
 
 import uvloop
 from tests.bench import machine
+from tests.bench.crowd_program import Crowd, crowd
 from tests.bench.meter import Meter
 from tests.bench.report import Measure, Report, percentile
 from tests.bench.wire import request_of
@@ -41,35 +42,9 @@ EVENT = (
 FRAME = EVENT % (b"0" * 36, b"0" * 36)
 ROUNDS, FEW_ROUNDS = 20, 200
 FEW = 10
-PATIENCE = 900.0
-"""Seconds in which all clients must be there."""
+UNHURRIED = 0.02
+"""Seconds between two commits that keep them below the rate at which writers stop nudging and the feed polls every 3 ms."""
 SERVICES = (Service.GATEWAY, Service.QUESTION_BROKER)
-
-
-@dataclass
-class Crowd:
-    """One process of crowd.c."""
-
-    process: asyncio.subprocess.Process
-    port: int = 0
-
-    async def say(self, *words: object, data: bytes = b"") -> str:
-        assert self.process.stdin is not None
-        self.process.stdin.write(" ".join(map(str, words)).encode() + b"\n" + data)
-        return await self.heard()
-
-    async def heard(self) -> str:
-        assert self.process.stdout is not None
-        async with asyncio.timeout(PATIENCE):
-            return (await self.process.stdout.readline()).decode()
-
-    async def open(self, count: int, port: int, request: bytes, *, ready: str, event: str) -> None:
-        """So many connections, each of which has sent the request and been told `ready`."""
-        await self.say("open", count, port, len(request), data=f"{ready}\n{event}\n".encode() + request)
-
-    async def expect(self, count: int) -> list[float]:
-        """The moments of the next so many events, in seconds."""
-        return [int(moment) / 1e9 for moment in (await self.say("expect", count)).split()]
 
 
 @dataclass
@@ -78,22 +53,6 @@ class Told:
 
     arrivals: list[float] = field(default_factory=list)
     cpu: float = 0.0
-
-
-@asynccontextmanager
-async def crowd(binary: str, role: str) -> AsyncIterator[Crowd]:
-    process = await asyncio.create_subprocess_exec(
-        binary, role, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 24
-    )
-    running = Crowd(process)
-    try:
-        if role == "serve":
-            running.port = int(await running.heard())
-        yield running
-    finally:
-        assert process.stdin is not None
-        process.stdin.close()
-        await process.wait()
 
 
 @dataclass
@@ -118,10 +77,11 @@ class Scene:
         """KiB."""
         return self.meter.memory()[name][1] * 1024
 
-    async def commits(self, name: str, by: Person, project: UUID, rounds: int, hear: int) -> Told:
-        """Questions, one after the other, each when everybody has heard of the one before."""
+    async def commits(self, name: str, by: Person, project: UUID, rounds: int, hear: int, *, pause: float = 0) -> Told:
+        """Questions, one after the other, each when everybody has heard of the one before, `pause` seconds later."""
         told, began = Told(), self.meter.read()
         for _ in range(rounds):
+            await asyncio.sleep(pause)
             heard = asyncio.ensure_future(self.clients.expect(hear))
             async with self.db.acquire() as db:
                 transaction = db.transaction()
@@ -157,7 +117,8 @@ async def streams(on: Scene, count: int) -> list[Measure]:
     await on.clients.open(count - FEW, on.port, on.watching(mia), **marks)
     await on.clients.open(FEW, on.port, on.watching(admin), **marks)
     memory = (on.pss("gateway") - before) / count
-    few = await on.commits("gateway", admin, on.company.south, FEW_ROUNDS, FEW)
+    few = await on.commits("gateway", admin, on.company.south, FEW_ROUNDS, FEW, pause=UNHURRIED)
+    hurried = await on.commits("gateway", admin, on.company.south, FEW_ROUNDS, FEW)
     everyone = await on.commits("gateway", admin, on.company.north, ROUNDS, count)
     await on.clients.say("close")
     await on.clients.open(count, on.floor.port, b"GET / HTTP/1.1\r\n\r\n", **marks)
@@ -176,6 +137,7 @@ async def streams(on: Scene, count: int) -> list[Measure]:
         Measure(f"memory a stream, {count} of them", "KiB", memory, floor_memory, most=12),
         Measure("deliveries a CPU second, to all", "1/s", ours, theirs, also="target ≥ 0.7 of the floor"),
         *_percentiles(f"COMMIT to SSE, to {FEW} of {count}", few.arrivals, (1, 6)),
+        *_percentiles(f"the same, the next commit at once, to {FEW} of {count}", hurried.arrivals),
         *_percentiles(f"COMMIT to SSE, to all {count}", everyone.arrivals, floor=floor.arrivals),
     ]
 
@@ -186,10 +148,16 @@ async def over_http(on: Scene, count: int) -> list[Measure]:
     token = await give_token(on.db, mia, (Scope.QUESTIONS_ASK,))
     question = await open_question(on.db, mia.principal, on.company.north)
     before = on.pss("gateway")
-    request = request_of("GET", f"/v1/questions/{question.id}?wait=60", {"authorization": f"Bearer {token.token}"})
+    request = request_of("GET", f"/v1/questions/{question.id}?wait=600", {"authorization": f"Bearer {token.token}"})
     await on.clients.open(count, on.port, request, ready="", event="HTTP/1.1 200")
     await _calm(on, "gateway")
-    return await _answered(on, count, question.id, "gateway", before, "over HTTP")
+    measures = await _answered(on, count, [question.id], "gateway", before, "over HTTP")
+    ids = await many_open(on, mia, count)
+    for each in ids:
+        request = request_of("GET", f"/v1/questions/{each}?wait=600", {"authorization": f"Bearer {token.token}"})
+        await on.clients.open(1, on.port, request, ready="", event="HTTP/1.1 200")
+    await _calm(on, "gateway")
+    return measures + await _answered(on, count, ids, "gateway", before, "over HTTP, each for a question of its own")
 
 
 async def on_the_bus(on: Scene, count: int) -> list[Measure]:
@@ -202,15 +170,27 @@ async def on_the_bus(on: Scene, count: int) -> list[Measure]:
     port = urlsplit(on.stack.nats.url).port or 4222
     await on.clients.open(count, port, request, ready="PONG", event="MSG told.")
     question = await open_question(on.db, token.principal, on.company.north)
-    return await _answered(on, count, question.id, "nats", before, "on the bus")
+    return await _answered(on, count, [question.id], "nats", before, "on the bus")
 
 
-async def _answered(on: Scene, count: int, question_id: UUID, name: str, before: float, where: str) -> list[Measure]:
+async def many_open(on: Scene, by: Person, count: int) -> list[UUID]:
+    """So many questions, asked in one transaction."""
+    async with on.db.acquire() as db, db.transaction():
+        return [(await open_question(db, by.principal, on.company.north)).id for _ in range(count)]
+
+
+async def _answered(on: Scene, count: int, ids: Sequence[UUID], name: str, before: float, where: str) -> list[Measure]:
+    """All of them are answered in one transaction. What it takes to write that is left out: it counts from the COMMIT."""
     memory = (on.pss(name) - before) / count
-    heard = asyncio.ensure_future(on.clients.expect(count))
-    sent = monotonic()
-    began = on.meter.read()
-    await verbs.answer(on.db, answer_command(on.company["max"].principal, question_id), trace=None)
+    async with on.db.acquire() as db:
+        transaction = db.transaction()
+        await transaction.start()
+        for question_id in ids:
+            await verbs.answer(db, answer_command(on.company["max"].principal, question_id), trace=None)
+        heard = asyncio.ensure_future(on.clients.expect(count))
+        sent = monotonic()
+        began = on.meter.read()
+        await transaction.commit()
     arrivals = [at - sent for at in await heard]
     spent = on.meter.read().since(began).processes
     await on.clients.say("close")

@@ -104,7 +104,9 @@ class EventClient:
                 return unread
 
     def reset(self) -> None:
-        """Goes away without a word: the connection is reset (SO_LINGER 0)."""
+        """Goes away without a word: the connection is reset (SO_LINGER 0), unless it is over already."""
+        if self._writer.is_closing():
+            return
         sock = self._writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()
@@ -136,7 +138,11 @@ async def connect(
     sock.setblocking(False)
     if receive_buffer is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    await asyncio.get_running_loop().sock_connect(sock, (address.hostname, address.port))
+    try:
+        await asyncio.get_running_loop().sock_connect(sock, (address.hostname, address.port))
+    except BaseException:
+        sock.close()
+        raise
     reader, writer = await asyncio.open_connection(sock=sock, limit=2**22 if receive_buffer is None else receive_buffer)
     sent = {"host": "localhost", **credentials(who), **(headers or {})}
     if after is not None:
