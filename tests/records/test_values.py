@@ -76,8 +76,12 @@ def test_a_value_becomes_what_postgres_reads(value: JsonValue, to: Column, text:
         ("1.234", numeric(10, 2), "2 decimal places"),
         ("1e-400", numeric(10, 2), "2 decimal places"),
         ("100", numeric(4, 2), "2 digits before"),
+        ("1" * 5000, numeric(12, 2), "10 digits before"),
+        (f"1.{'0' * 5000}1", numeric(12, 2), "2 decimal places"),
         (1250, numeric(5, -2), "decimal places"),
         (float("inf"), column("float8"), "a number"),
+        (float("nan"), column("float8"), "a number"),
+        (10**400, column("float8"), "a number"),
         ("abcdef", TEXT, "at most 5 characters; this has 6"),
         (90210, TEXT, "a string"),
         ("a\0", TEXT, "NUL"),
@@ -98,6 +102,12 @@ def test_a_value_that_does_not_fit_is_refused_with_what_to_send(value: JsonValue
     """Nothing is cut, rounded or guessed on the way."""
     with pytest.raises(Unsuitable, match=says):
         to_text(value, to)
+
+
+def test_the_largest_number_that_a_column_holds_fits() -> None:
+    """However many digits it has: none of them is rounded on the way to the check."""
+    assert to_text("9" * 40, numeric(40, 0)) == "9" * 40
+    assert to_text(f"-{'9' * 38}.99", numeric(40, 2)) == f"-{'9' * 38}.99"
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=9))

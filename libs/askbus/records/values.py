@@ -7,6 +7,7 @@ number passes through a float.
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from decimal import Context, Decimal, InvalidOperation
@@ -24,6 +25,7 @@ _RANGES = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
 MOST_LABELS = 20
 
 _WIDE = Context(prec=4000)
+_LARGEST = sys.float_info.max
 """Arithmetic without rounding for every number that a caller can write."""
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -131,16 +133,16 @@ def _decimal(value: JsonValue, column: Column) -> str:
     number = decimal_of(value)
     if column.numeric is not None:
         precision, scale = column.numeric
-        if _WIDE.remainder(number.scaleb(scale, _WIDE), Decimal(1)):
-            raise Unsuitable(f"send at most {scale} decimal places")
-        if abs(number) >= Decimal(10) ** (precision - scale):
+        if number.copy_abs() >= Decimal(1).scaleb(precision - scale):
             raise Unsuitable(f"send at most {precision - scale} digits before the point")
+        if len(number.as_tuple().digits) > _WIDE.prec or _WIDE.remainder(number.scaleb(scale, _WIDE), Decimal(1)):
+            raise Unsuitable(f"send at most {scale} decimal places")
     return format(number, "f")
 
 
 def _float(value: JsonValue, _: Column) -> str:
     number = float(decimal_of(value)) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+    if isinstance(number, bool) or not isinstance(number, int | float) or not -_LARGEST <= number <= _LARGEST:
         raise Unsuitable("send a number")
     return repr(number)
 
