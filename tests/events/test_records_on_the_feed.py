@@ -86,6 +86,11 @@ async def test_a_record_is_told_in_the_project_that_it_belongs_to(
         await pool.execute("UPDATE public.orders SET note = 'more'")
         await pool.execute("UPDATE public.rates SET rate = 2")
         assert await told(stranger) == [("rates", {"code": "usd"}, "upsert", "updated")]
+    count = "SELECT count(*) FROM change_log WHERE collection = 'orders'"
+    before = await pool.fetchval(count)
+    await pool.execute("ALTER TABLE public.orders RENAME COLUMN region TO area")
+    await pool.execute("INSERT INTO public.orders (area) VALUES ('nord')")
+    assert await pool.fetchval(count) == before  # nobody knows whose it is
 
 
 async def test_a_table_is_attached_again_listed_and_detached(database: TestDatabase, pool: Pool, tables: None) -> None:
