@@ -16,7 +16,7 @@ from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus.tools.model import ToolSpec
 from askbus.tools.offered import offered
-from askbus_gateway.agents import welcome_agents
+from askbus_gateway.agents import dismiss_agents, welcome_agents
 from askbus_gateway.agui.door import AgUi
 from askbus_gateway.aisdk.door import Chat
 from askbus_gateway.console import Console
@@ -106,6 +106,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     ground.door.serve(make_api(routes))
 
     await welcome_agents(ground)
+    dismiss_agents(ground, hub)
 
     async def let_go() -> None:
         turns.end_all()

@@ -46,6 +46,8 @@ EVERYTHING_ELSE = (
     "$SYS.REQ.USER.AUTH",
     "$SYS._INBOX.1.1",
     "$SYS.REQ.ACCOUNT.PING.CONNZ",
+    "$SYS.REQ.SERVER.1.KICK",
+    "$SYS.REQ.SERVER.1.RELOAD",
     "$JS.API.INFO",
     "$JS.API.STREAM.CREATE.MINE",
     "$JS.API.STREAM.UPDATE.FACTS",
@@ -71,6 +73,7 @@ MAY_PUBLISH = {
     Service.GATEWAY: {
         "cmd.question-broker.AskQuestion", "cmd.question-broker.AnswerQuestion", "cmd.action-applier.ProposeChanges",
         "cmd.action-applier.ConfirmAction", "cmd.agent-loop.StartTurn", "$JS.API.DIRECT.GET.TURNS", "$SYS._INBOX.1.1",
+        "$SYS.REQ.ACCOUNT.PING.CONNZ", "$SYS.REQ.SERVER.1.KICK",
     },
     Service.AGENT_LOOP: {
         "fact.turn.queued.1", "sig.turn.1", "sig.stop.1", "dlq.agent-loop", "nudge.agent-loop", "$JS.API.DIRECT.GET.FACTS",

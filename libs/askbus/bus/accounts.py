@@ -86,7 +86,14 @@ DOORS: Mapping[Service, tuple[str, ...]] = {
 
 SIGNALS: Mapping[Service, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Service.GATEWAY: (
-        (f"$JS.API.DIRECT.GET.{TURNS}", subjects.TURN_BARRIER, subjects.AUTH_CALLOUT_REPLY, subjects.FEED),
+        (
+            f"$JS.API.DIRECT.GET.{TURNS}",
+            subjects.TURN_BARRIER,
+            subjects.AUTH_CALLOUT_REPLY,
+            subjects.FEED,
+            subjects.CONNECTIONS,
+            subjects.kick("*"),
+        ),
         (subjects.ALL_TURNS, subjects.AUTH_CALLOUT, subjects.FEED),
     ),
     Service.AGENT_LOOP: ((subjects.ALL_TURNS, subjects.ALL_STOPS), (subjects.ALL_STOPS,)),
@@ -95,6 +102,11 @@ SIGNALS: Mapping[Service, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Service.ACTION_APPLIER: (("told.*.*",), ()),
 }
 """What else a service publishes, and subscribes to."""
+
+
+def agent_user(p: str) -> str:
+    """What NATS calls the user of the agent with the token row `p`."""
+    return f"agent {p}"
 
 
 @dataclass(frozen=True)
@@ -154,6 +166,7 @@ def accounts_block(secret: str) -> str:
 accounts {{
   {ACCOUNT} {{
     jetstream: enabled
+    imports: [ {{ service: {{ account: SYS, subject: "{subjects.kick("*")}" }} }} ]
     users: [
       {{ user: "{ADMIN}", password: "{nats_password(secret, ADMIN)}", permissions: {{
           publish: {{ allow: [">"], deny: ["$SYS.>"] }}
@@ -162,7 +175,10 @@ accounts {{
     ]
   }}
   {REFUSED} {{ limits {{ max_connections: 0 }} }}
-  SYS {{ users: [ {{ user: "{SYSTEM}", password: "{nats_password(secret, SYSTEM)}" }} ] }}
+  SYS {{
+    exports: [ {{ service: "{subjects.kick("*")}", accounts: [{ACCOUNT}] }} ]
+    users: [ {{ user: "{SYSTEM}", password: "{nats_password(secret, SYSTEM)}" }} ]
+  }}
 }}
 system_account: SYS
 authorization {{

@@ -2,7 +2,7 @@
 
 The answer is a user JWT for exactly what `accounts.agent_permissions` lists, inside a response JWT, both signed with the
 account's nkey. It expires with its token: then the server closes the connection with `User Authentication Expired`. A revoked token
-is refused at the doors, at each call.
+is refused at the doors, at each call, and its connections are ended (`kick.py`).
 
 Whoever presents a token that is no good is sent to the account REFUSED, which takes no connection: of all that the server says to one
 who does not get in, only that is a verdict. Silence, a timeout and a response with an error all read `Authorization Violation`.
@@ -28,7 +28,7 @@ from nats.aio.subscription import Subscription
 from pydantic import BaseModel, Field, JsonValue
 
 from askbus.bus import faults, subjects
-from askbus.bus.accounts import ACCOUNT, REFUSED, Permissions, agent_permissions
+from askbus.bus.accounts import ACCOUNT, REFUSED, Permissions, agent_permissions, agent_user
 from askbus.bus.connection import Connection, settle
 
 log = structlog.get_logger()
@@ -146,7 +146,7 @@ class Callout:
         return self._signed({"aud": asked.server_id.id, "sub": asked.user_nkey, "nats": claims})
 
     def _welcome(self, asked: _Asked, known: Known) -> str:
-        claims: dict[str, JsonValue] = {"aud": ACCOUNT, "sub": asked.user_nkey, "name": f"agent {known.id}"}
+        claims: dict[str, JsonValue] = {"aud": ACCOUNT, "sub": asked.user_nkey, "name": agent_user(str(known.id))}
         if known.seconds_left is not None:
             claims["exp"] = math.ceil(time.time() + known.seconds_left)
         return self._signed({**claims, "nats": _user_claims(agent_permissions(str(known.id)))})

@@ -20,6 +20,8 @@ ALL_DEAD = "dlq.*"
 AUTH_CALLOUT = "$SYS.REQ.USER.AUTH"
 """The server asks whether a stranger may connect (NATS, ADR-26)."""
 AUTH_CALLOUT_REPLY = "$SYS._INBOX.*.*"
+CONNECTIONS = "$SYS.REQ.ACCOUNT.PING.CONNZ"
+"""To every server: which connections it has of the asker's own account."""
 """Where it wants to be answered: an inbox of its own (nats-server, `newRespInbox`)."""
 
 
@@ -123,3 +125,8 @@ def _is_id(token: str) -> bool:
         return str(UUID(token)) == token
     except ValueError:
         return False
+
+
+def kick(server: str) -> str:
+    """To one server, by its id: to close a connection of its."""
+    return f"$SYS.REQ.SERVER.{server}.KICK"

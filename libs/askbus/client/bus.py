@@ -42,8 +42,8 @@ LAST_WORDS = 5.0
 class BusClient(AgentClient):
     """An agent with its API token on NATS. `url` may list several servers, comma-separated: nats://host:4222.
 
-    Entering it connects, and raises Unauthenticated where the token is refused. It reconnects for ever afterwards; a token that
-    was revoked is refused at the next call.
+    Entering it connects, and raises Unauthenticated where the token is refused. It reconnects for ever afterwards, over every
+    outage, until the token is revoked or expires: then calls that go on raise Unauthenticated too.
     """
 
     def __init__(self, url: str, token: str, *, patience: float = PATIENCE, tls: SSLContext | None = None) -> None:
