@@ -126,3 +126,22 @@ async def test_trying_again_is_not_offered_where_it_is_not_safe(visit: Visits) -
     await expect(page.get_by_text("You said: gamma")).to_be_visible()
     await expect(page.get_by_text("scripted")).to_be_visible()
     await expect(page.get_by_role("button", name="again")).to_have_count(0)
+
+
+LATE = """async () => {
+    const { TurnView } = await import('/console/turn.js');
+    const view = new TurnView({ me: await (await fetch('/v1/me')).json() }, null, () => {});
+    view.settle([], { state: 'failed', error: { message: 'It was refused.' } }, []);
+    view.offer(true);
+    for (const event of ['step', 'cut']) view.take({ event, data: { step: 1, attempt: 1 } });
+    return view.element.textContent;
+}"""
+
+
+@pytest.mark.requirement("C21")
+async def test_a_piece_that_is_late_takes_nothing_from_the_outcome(visit: Visits) -> None:
+    """The stored outcome may be read before the last pieces of the stream come."""
+    page = await visit("mia")
+    shown = await page.evaluate(LATE)
+    assert "It was refused." in shown
+    assert "Try again" in shown

@@ -63,6 +63,7 @@ async def test_three_pages_hold_one_connection_and_rest_when_nobody_sees_any(
     await open_question(pool, company["max"].principal, company.north, title="Ship it today?")
     for page in pages:
         await expect(page.get_by_role("button", name="Ship it today?")).to_be_visible()
+    row = await pages[0].get_by_role("button", name="Ship it today?").element_handle()
     late = await visit.page(context)
     await expect(late.get_by_role("button", name="Questions: 1 open, 1 for you")).to_be_visible()
     await streams(hub, company, 1)
@@ -76,6 +77,7 @@ async def test_three_pages_hold_one_connection_and_rest_when_nobody_sees_any(
     await pages[0].evaluate(HIDE, False)
     for page in pages[:2]:
         await expect(page.get_by_role("button", name="And tomorrow?")).to_be_visible()
+    assert await row.evaluate("it => it.isConnected"), "a click on it, while the list is read anew, would be lost"
     await streams(hub, company, 1)
 
 

@@ -149,9 +149,18 @@ export function isForMe(question, context) {
   return reasonNotToAnswer(context.me, question) === null && !question.snoozed_until;
 }
 
-/** Replaces a list's rows, keeping the focus on the row that had it. */
+/**
+ * Makes these the list's rows. Rows that look as they did stay where they are, so that a click on one is not lost while the list is read
+ * anew, and the focus stays on the row that had it.
+ */
 export function refill(list, rows) {
   const focused = list.contains(document.activeElement) ? document.activeElement.closest('li')?.dataset.id : null;
-  list.replaceChildren(...rows);
-  if (focused) list.querySelector(`li[data-id="${CSS.escape(focused)}"] button`)?.focus();
+  const shown = [...list.children];
+  const before = new Map(shown.map((row) => [row.dataset.id, row]));
+  const after = rows.map((row) => (before.get(row.dataset.id)?.isEqualNode(row) ? before.get(row.dataset.id) : row));
+  for (const row of shown) if (!after.includes(row)) row.remove();
+  after.forEach((row, place) => {
+    if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
+  });
+  if (focused && !list.contains(document.activeElement)) list.querySelector(`li[data-id="${CSS.escape(focused)}"] button`)?.focus();
 }

@@ -136,8 +136,9 @@ export class TurnView {
     if (OPEN.has(state) && !this.#activity) this.#work(state === 'queued' ? 'Waiting for its turn' : 'Thinking');
   }
 
-  /** A piece of the stream (see the gateway's sse/turns.py). `done` is not one of them. */
+  /** A piece of the stream (see the gateway's sse/turns.py). `done` is not one of them. What comes after the stored outcome was late. */
   take({ event, data }) {
+    if (this.settled) return undefined;
     switch (event) {
       case 'step':
         return this.#begin(data);
