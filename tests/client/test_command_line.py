@@ -20,7 +20,8 @@ from askbus.testing.people import Agent, Company, give_token
 
 pytestmark = pytest.mark.requirement("Q1", "Q15")
 
-RUN = "import askbus.cli; askbus.cli.main()"
+RUN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import askbus.cli; askbus.cli.main()"
+"""Hears Ctrl-C also where the tests run in the background of a shell, which has its children ignore it."""
 
 
 async def start(stage: Stage, agent: Agent, *words: str) -> Process:
