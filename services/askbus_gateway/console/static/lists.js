@@ -79,10 +79,15 @@ export class LiveList {
 
 /**
  * The lists of the console: open questions, pending actions, what is allowed in advance, recent conversations (none for people who may not
- * chat). `context.longestDays` is how long something may be allowed in advance here.
+ * chat). `approvals.longestDays` is how long something may be allowed in advance here, once that was read.
  */
 export function makeLists(context) {
   const { feed } = context;
+  const approvals = new LiveList(feed, ['standing_approval'], async () => {
+    const { approvals: found, longest_days: days } = await api.approvals({ state: 'active', limit: 100 });
+    approvals.longestDays = days;
+    return found;
+  });
   return {
     questions: new LiveList(feed, ['question'], async () => {
       const { questions } = await api.questions({ state: 'open', limit: 200 });
@@ -93,11 +98,7 @@ export function makeLists(context) {
       return [...questions.filter((each) => isForMe(each, context)), ...questions.filter((each) => !isForMe(each, context))];
     }),
     actions: new LiveList(feed, ['action'], async () => (await api.actions({ state: 'pending', limit: 50 })).actions),
-    approvals: new LiveList(feed, ['standing_approval'], async () => {
-      const { approvals, longest_days: days } = await api.approvals({ state: 'active', limit: 100 });
-      context.longestDays = days;
-      return approvals;
-    }),
+    approvals,
     threads: new LiveList(feed, ['thread', 'turn'], async () =>
       context.me.principal.scopes.includes('chat') ? (await api.threads({ limit: 12 })).threads : [],
     ),

@@ -200,13 +200,13 @@ export class ApprovalOffer {
     );
     this.#fields = [...changes].map(([field, all]) => new FieldChoice(field, all, () => this.#say()));
     this.#records.value = action.card.length;
-    const lists = context.lists.approvals;
-    this.#unsubscribe = lists.subscribe(() => {
-      this.element.hidden = !fits || !context.longestDays || reasonNot(context.me, 'actions:confirm', action.project_id) !== null;
+    const { approvals } = context.lists;
+    this.#unsubscribe = approvals.subscribe(() => {
+      this.element.hidden = !fits || !approvals.longestDays || reasonNot(context.me, 'actions:confirm', action.project_id) !== null;
     });
     const place = action.token_id ? `from ${action.proposed_with ?? 'this token'}` : 'in this conversation';
     fill(this.element, el('summary', {}, `Allow changes like this ${place} without asking…`));
-    const build = () => this.element.open && this.#offer(context.longestDays);
+    const build = () => this.element.open && this.#offer(approvals.longestDays);
     this.element.addEventListener('toggle', build, { once: true });
   }
 
