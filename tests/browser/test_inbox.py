@@ -91,6 +91,19 @@ async def test_a_question_is_answered_with_the_keyboard_alone(visit: Visits, rob
     assert (await robot.question(question_id))["answer"] == "middle"
 
 
+@pytest.mark.requirement("W5", "W9")
+async def test_the_focus_in_the_sheet_stays_while_other_questions_come(visit: Visits, robot: Robot) -> None:
+    """The list is read anew under it."""
+    await robot.asks("Which one?")
+    page = await visit("mia")
+    await page.get_by_role("button", name="Questions: 1 open").click()
+    row = page.get_by_role("dialog").get_by_role("button", name="Which one?")
+    await row.focus()
+    await robot.asks("And which other?")
+    await expect(page.get_by_role("dialog").get_by_role("button", name="And which other?")).to_be_visible()
+    await expect(row).to_be_focused()
+
+
 @pytest.mark.requirement("W5", "Q4")
 async def test_several_options_with_own_words_make_a_list(visit: Visits, robot: Robot) -> None:
     """Check boxes; none at all is not an answer, and the page says so before the server has to."""

@@ -1,7 +1,7 @@
 // The bell with its two counts, the sheet with the open questions, and the dialog in which one question or action is dealt with.
 
 import { ActionCard } from './actions.js';
-import { announce, el, fill, icon, iconButton } from './elements.js';
+import { announce, el, fill, icon, iconButton, Problem } from './elements.js';
 import { isForMe, questionRow, refill } from './lists.js';
 import { QuestionCard } from './question.js';
 import { ApprovalCard } from './standing.js';
@@ -59,39 +59,34 @@ export function openSheet(context) {
     el('header', {}, el('h2', {}, 'Open questions'), close),
     body,
   );
-  const [mine, putOff, others] = [el('ul', { class: 'rows' }), el('ul', { class: 'rows' }), el('ul', { class: 'rows' })];
-  const section = (title, list) => el('section', {}, el('h3', {}, title), list);
+  const problem = new Problem();
+  const sections = ['For you', 'Put off', 'For others'].map((title) => {
+    const [heading, list] = [el('h3', {}, title), el('ul', { class: 'rows' })];
+    return { heading, list, element: el('section', { hidden: true }, heading, list) };
+  });
+  const nothing = el(
+    'div',
+    { class: 'empty', hidden: true },
+    icon('check'),
+    el('p', {}, 'No open questions.'),
+    el('p', { class: 'quiet' }, 'When an agent needs a person, its question appears here.'),
+  );
+  // Built once: what is taken off the page and put back loses the focus.
+  fill(body, problem.element, ...sections.map((section) => section.element), nothing);
   const unsubscribe = context.lists.questions.subscribe(({ items, error }) => {
+    problem.say(error);
     const forMe = (items ?? []).filter((question) => isForMe(question, context));
     const later = (items ?? []).filter((question) => question.snoozed_until);
     const rest = (items ?? []).filter((question) => !forMe.includes(question) && !later.includes(question));
-    refill(
-      mine,
-      forMe.map((question) => questionRow(question, context)),
-    );
-    refill(
-      putOff,
-      later.map((question) => questionRow(question, context)),
-    );
-    refill(
-      others,
-      rest.map((question) => questionRow(question, context)),
-    );
-    fill(
-      body,
-      error && el('p', { class: 'problem', role: 'alert' }, error.message),
-      forMe.length > 0 && section('For you', mine),
-      later.length > 0 && section('Put off', putOff),
-      rest.length > 0 && section(forMe.length ? 'For others' : 'Open', others),
-      items?.length === 0 &&
-        el(
-          'div',
-          { class: 'empty' },
-          icon('check'),
-          el('p', {}, 'No open questions.'),
-          el('p', { class: 'quiet' }, 'When an agent needs a person, its question appears here.'),
-        ),
-    );
+    for (const [place, questions] of [forMe, later, rest].entries()) {
+      refill(
+        sections[place].list,
+        questions.map((question) => questionRow(question, context)),
+      );
+      sections[place].element.hidden = questions.length === 0;
+    }
+    sections[2].heading.textContent = forMe.length ? 'For others' : 'Open';
+    nothing.hidden = items?.length !== 0;
   });
   sheet.addEventListener('close', unsubscribe);
 }
