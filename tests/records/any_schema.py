@@ -8,7 +8,13 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
+
+UNCHECKED = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+CHECKS = settings(deadline=None, suppress_health_check=UNCHECKED, print_blob=True)
+UNSHRUNK = [Phase.explicit, Phase.reuse, Phase.generate]
+"""Each example makes tables of its own: to look for the smallest that fails takes longer than to read it."""
 
 DDL = """
 CREATE TYPE mood AS ENUM ('so so', 'bad', 'Good');

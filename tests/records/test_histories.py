@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from tests.records.any_change import Edit, Snapshot, edits, operations, prepared, snapshot
-from tests.records.any_schema import DDL, Data, data
+from tests.records.any_schema import CHECKS, DDL, UNSHRUNK, Data, data
 
 from askbus.access.model import Principal
 from askbus.records.apply import apply
@@ -199,12 +199,6 @@ async def check(team: TeamDatabase, member: Principal, case: Case) -> None:
     finally:
         await records.dispose()
         await team.run(";".join(case.data.drops()))
-
-
-UNCHECKED = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
-CHECKS = settings(deadline=None, suppress_health_check=UNCHECKED, print_blob=True)
-UNSHRUNK = [Phase.explicit, Phase.reuse, Phase.generate]
-"""Each example makes tables of its own: to look for the smallest that fails takes longer than to read it."""
 
 
 @settings(CHECKS, max_examples=8, derandomize=True, database=None)

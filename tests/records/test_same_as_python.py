@@ -5,10 +5,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from tests.records.any_plan import as_sent, plans, typed
-from tests.records.any_schema import DDL, Data, data
+from tests.records.any_schema import CHECKS, DDL, UNSHRUNK, Data, data
 from tests.records.by_python import Plan, Reader
 
 from askbus.access.model import Principal
@@ -84,12 +84,6 @@ async def equal(records: Records, member: Principal, reader: Reader, plan: Plan)
 def cells(page: Rows) -> list[tuple[Any, ...]]:
     kinds = [column.kind.value for column in page.columns]
     return [tuple(typed(cell, kind) for cell, kind in zip(row, kinds, strict=True)) for row in page.rows]
-
-
-UNCHECKED = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
-CHECKS = settings(deadline=None, suppress_health_check=UNCHECKED, print_blob=True)
-UNSHRUNK = [Phase.explicit, Phase.reuse, Phase.generate]
-"""Each example makes tables of its own: to look for the smallest that fails takes longer than to read it."""
 
 
 @settings(CHECKS, max_examples=10, derandomize=True, database=None)
