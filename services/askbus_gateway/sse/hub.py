@@ -15,7 +15,7 @@ from askbus.feed.model import Change, Snapshot
 from askbus.feed.tail import Deliver
 from askbus_gateway.sse.audience import Audience
 from askbus_gateway.sse.catch_up import CatchUp, Reset, Rights
-from askbus_gateway.sse.rules import RULES
+from askbus_gateway.sse.rules import RULES, Viewer
 from askbus_gateway.sse.stream import Batch, Stream, chunk, frame, shown
 from askbus_gateway.sse.waits import Waits
 from askbus_gateway.sse.wheel import Wheel
@@ -74,12 +74,28 @@ class Hub:
     async def _offer(self, workspace_id: UUID, snapshot: Snapshot, news: Sequence[Change]) -> None:
         batch = Batch(snapshot, news)
         audience = self._streams.get(workspace_id, Audience())
-        for count, stream in enumerate(audience.concerned(news), 1):
-            stream.offer(batch)
-            if stream.level and stream in audience.behind:
-                audience.caught_up(stream)
-            if count % SLICE == 0:
+        concerned = audience.concerned(news)
+        for start in range(0, len(concerned), SLICE):
+            if start:
                 await asyncio.sleep(0)
+            self._write(batch, concerned[start : start + SLICE], audience)
+
+    def _write(self, batch: Batch, streams: Sequence[Stream], audience: Audience) -> None:
+        """Streams of one viewer stand side by side: what they are told is looked up once for them. Anything else would cost more than
+        writing it."""
+        viewer: Viewer | None = None
+        epoch, data = "", b""
+        for stream in streams:
+            if not stream.level:
+                stream.offer(batch)
+                if stream.level and stream in audience.behind:
+                    audience.caught_up(stream)
+                continue
+            if stream.viewer is not viewer or stream.epoch != epoch:
+                viewer, epoch = stream.viewer, stream.epoch
+                data = batch.told(viewer, epoch)
+            if data:
+                stream.write(data)
 
     async def _apply_rights(self, workspace_id: UUID, news: Sequence[Change]) -> None:
         """Closes the streams of credentials that ended; those whose membership changed get their new rights and a fresh state."""
