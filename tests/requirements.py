@@ -69,7 +69,7 @@ REQUIREMENTS: dict[str, str] = {
     "R23": WHOLE,
     # Questions
     "Q1": WHOLE,
-    "Q2": "waits of up to 600 s that cost no connection, survive restarts and are read by slices; ten thousand at once were not measured",
+    "Q2": WHOLE,
     "Q3": WHOLE,
     "Q4": WHOLE,
     "Q5": WHOLE,
