@@ -28,6 +28,7 @@ from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.inbox import Inbox
 from askbus_gateway.http.metrics import Metrics
+from askbus_gateway.http.openapi import Document
 from askbus_gateway.http.question_sets import QuestionSets
 from askbus_gateway.http.questions import Questions
 from askbus_gateway.http.threads import Threads
@@ -103,6 +104,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Webhooks(gate).routes(),
         *Console().routes(),
     ]
+    routes += Document(gate, routes).routes()
     ground.door.serve(make_api(routes))
 
     await welcome_agents(ground)

@@ -17,8 +17,8 @@ from askbus.testing.servers import Server, TestDatabase
 from askbus_gateway import app
 from askbus_gateway.http.api import make_api
 
-OPEN = {("POST", "/v1/session")}
-"""What somebody must reach who has no credentials yet: it asks for a code."""
+OPEN = {("POST", "/v1/session"), ("GET", "/v1/openapi.json")}
+"""What somebody must reach who has no credentials yet: it asks for a code, or tells nothing of what is stored here."""
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access.model import Principal
+from askbus.access.model import Principal, Scope
 from askbus.actions.model import ActionDetail, ActionState
-from askbus.errors import InvalidInput
+from askbus.errors import Conflict, InvalidInput, TimedOut
 from askbus.threads.model import ClientThreadId
 from askbus.turns.model import TurnDetail, TurnState
 from askbus_gateway.agui.encoder import RunEncoder
@@ -20,10 +20,11 @@ from askbus_gateway.agui.view import OWN, AguiView, Run
 from askbus_gateway.frontends.cards import approval_id, approved_action
 from askbus_gateway.frontends.conversation import Conversation, ToldCall
 from askbus_gateway.frontends.decisions import Answer, Decisions, Verdict, question_id_of, require_all
-from askbus_gateway.frontends.desk import LARGEST_BODY, Desk
+from askbus_gateway.frontends.desk import A_KEY, KEY, LARGEST_BODY, Desk
 from askbus_gateway.frontends.handed import contexts, instructions, new_message
 from askbus_gateway.frontends.streaming import Streamed, Streaming, whole
-from askbus_gateway.http.gate import Gate, body, guarded, path_id
+from askbus_gateway.http.described import described, event_stream, route
+from askbus_gateway.http.gate import Gate, body, path_id
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.sse.response import HEADERS
 from askbus_gateway.sse.turns import TurnStreams
@@ -83,17 +84,26 @@ class AgUi:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/projects/{id}/ag-ui", Streaming(self.streams, self.run), methods=["POST"]),
-            Route("/v1/projects/{id}/ag-ui/{thread}/stop", guarded(self.stop), methods=["POST"]),
+            route("POST", "/v1/projects/{id}/ag-ui", Streaming(self.streams, self.run)),
+            route("POST", "/v1/projects/{id}/ag-ui/{thread}/stop", self.stop),
         ]
 
+    @described({204: None}, params={"thread": ClientThreadId}, refuses=(Conflict, TimedOut), scope=Scope.CHAT)
     async def stop(self, request: Request) -> Response:
+        """Stop what is at work in the front end's thread."""
         by = await self.gate.principal(request)
         await self.desk.stop(by, path_id(request), request.path_params["thread"])
         return Response(status_code=204)
 
+    @described(
+        event_stream("The run's events, as AG-UI has them."),
+        body=RunInput,
+        headers={KEY: A_KEY},
+        refuses=(Conflict, TimedOut),
+        scope=Scope.CHAT,
+    )
     async def run(self, request: Request) -> Response | Streamed:
-        """A message, a resume, or neither: then the conversation is joined as it stands."""
+        """A run of AG-UI: a message, a resume, or neither; then the conversation is joined as it stands."""
         by = await self.gate.principal(request)
         said = await body(request, RunInput, most=LARGEST_BODY)
         project_id = path_id(request)

@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access.model import Principal, PrincipalKind
+from askbus.access.model import Principal, PrincipalKind, Scope
 from askbus.db.ids import new_id
-from askbus.errors import InvalidInput, NotFound
+from askbus.errors import Conflict, InvalidInput, NotFound, TimedOut
 from askbus.threads.model import ClientThreadId
 from askbus.turns import reads as turns
 from askbus.turns.model import RetryTurn, TurnDetail, TurnState
@@ -21,10 +21,11 @@ from askbus_gateway.aisdk.parts import decisions
 from askbus_gateway.aisdk.view import UI_HEADERS, UiMessageView
 from askbus_gateway.frontends.conversation import Conversation
 from askbus_gateway.frontends.decisions import Decisions
-from askbus_gateway.frontends.desk import LARGEST_BODY, Desk
+from askbus_gateway.frontends.desk import A_KEY, KEY, LARGEST_BODY, Desk
 from askbus_gateway.frontends.handed import contexts, instructions, new_message
 from askbus_gateway.frontends.streaming import Streamed, Streaming, whole
-from askbus_gateway.http.gate import Gate, body, guarded, path_id, present
+from askbus_gateway.http.described import described, event_stream, route
+from askbus_gateway.http.gate import Gate, body, path_id, present
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.sse.turns import TurnStreams
 
@@ -70,19 +71,22 @@ class Chat:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/projects/{id}/chat", Streaming(self.streams, self.post), methods=["POST"]),
-            Route("/v1/projects/{id}/chat/{chat}", guarded(self.get), methods=["GET"]),
-            Route("/v1/projects/{id}/chat/{chat}/stream", Streaming(self.streams, self.resume), methods=["GET"]),
-            Route("/v1/projects/{id}/chat/{chat}/stop", guarded(self.stop), methods=["POST"]),
+            route("POST", "/v1/projects/{id}/chat", Streaming(self.streams, self.post)),
+            route("GET", "/v1/projects/{id}/chat/{chat}", self.get),
+            route("GET", "/v1/projects/{id}/chat/{chat}/stream", Streaming(self.streams, self.resume)),
+            route("POST", "/v1/projects/{id}/chat/{chat}/stop", self.stop),
         ]
 
+    @described({204: None}, params={"chat": ClientThreadId}, refuses=(Conflict, TimedOut), scope=Scope.CHAT)
     async def stop(self, request: Request) -> Response:
+        """Stop what is at work in the chat."""
         by = await self.gate.principal(request)
         await self.desk.stop(by, path_id(request), request.path_params["chat"])
         return Response(status_code=204)
 
+    @described(UiMessages, params={"chat": ClientThreadId}, scope=Scope.CHAT)
     async def get(self, request: Request) -> Response:
-        """The conversation so far, for a page that begins with it. A chat that there is not has no messages."""
+        """A chat's messages, for a page that begins with them. A chat that there is not has none."""
         by = await self.gate.principal(request)
         thread_id = await self.desk.find(by, path_id(request), request.path_params["chat"])
         if thread_id is None:
@@ -97,6 +101,9 @@ class Chat:
         shown = ui_messages(told, questions, actions, by_person=by.kind is PrincipalKind.SESSION)
         return present(UiMessages(messages=shown))
 
+    @described(
+        {200: event_stream("A UI message stream of the AI SDK."), 204: None}, params={"chat": ClientThreadId}, scope=Scope.CHAT
+    )
     async def resume(self, request: Request) -> Response | Streamed:
         """The answer that is being given, from its beginning; 204 where none is."""
         by = await self.gate.principal(request)
@@ -106,6 +113,13 @@ class Chat:
             return Response(status_code=204)
         return self._stream(by, thread_id, turn.id)
 
+    @described(
+        event_stream("A UI message stream of the AI SDK."),
+        body=ChatInput,
+        headers={KEY: A_KEY},
+        refuses=(Conflict, TimedOut),
+        scope=Scope.CHAT,
+    )
     async def post(self, request: Request) -> Response | Streamed:
         """A message, the assistant's message with what the client completed in it, or the wish for another answer."""
         by = await self.gate.principal(request)

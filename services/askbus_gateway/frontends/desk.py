@@ -25,6 +25,7 @@ LATEST_TURN = Statement("askbus_gateway.frontends", "sql/latest_turn.sql")
 
 KEY = "askbus-frontend"
 """The header in which a registered front end shows its key."""
+A_KEY = "The key of a registered front end, whose instructions count."
 LARGEST_BODY = 8 << 20
 """Bytes of a request: these clients send the whole conversation along, of which the last message is read."""
 IDLE = timedelta(days=30)

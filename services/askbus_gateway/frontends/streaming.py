@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import update_wrapper
 from typing import Any
 from uuid import UUID
 
@@ -33,6 +34,7 @@ class Streaming:
     def __init__(self, streams: TurnStreams, endpoint: Endpoint) -> None:
         self.streams = streams
         self.endpoint = endpoint
+        update_wrapper(self, endpoint)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         request = Request(scope, receive)

@@ -12,9 +12,10 @@ from askbus.access import preferences, reads, verbs
 from askbus.access.locales import Locale
 from askbus.access.model import Scope
 from askbus.access.zones import Moment, TimeZone
-from askbus.errors import PermissionDenied
+from askbus.errors import NotFound, PermissionDenied, Unauthenticated
 from askbus.runtime.telemetry import traceparent
-from askbus_gateway.http.gate import Gate, body, guarded, path_id, present, refuse_foreign_pages, require_person
+from askbus_gateway.http.described import Caller, described, route
+from askbus_gateway.http.gate import Gate, body, path_id, present, refuse_foreign_pages, require_person
 
 
 class _Body(BaseModel):
@@ -66,32 +67,40 @@ class Access:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/me", guarded(self.me), methods=["GET"]),
-            Route("/v1/me", guarded(self.set_own), methods=["PATCH"]),
-            Route("/v1/session", guarded(self.sign_in), methods=["POST"]),
-            Route("/v1/session", guarded(self.sign_out), methods=["DELETE"]),
-            Route("/v1/tokens", guarded(self.tokens), methods=["GET"]),
-            Route("/v1/tokens", guarded(self.create_token), methods=["POST"]),
-            Route("/v1/tokens/{id}", guarded(self.revoke_token), methods=["DELETE"]),
-            Route("/v1/projects/{id}/members", guarded(self.members), methods=["GET"]),
+            route("GET", "/v1/me", self.me),
+            route("PATCH", "/v1/me", self.set_own),
+            route("POST", "/v1/session", self.sign_in),
+            route("DELETE", "/v1/session", self.sign_out),
+            route("GET", "/v1/tokens", self.tokens),
+            route("POST", "/v1/tokens", self.create_token),
+            route("DELETE", "/v1/tokens/{id}", self.revoke_token),
+            route("GET", "/v1/projects/{id}/members", self.members),
         ]
 
+    @described(reads.Me)
     async def me(self, request: Request) -> Response:
+        """The principal, its workspace and its projects."""
         by = await self.gate.principal(request)
         return present(await reads.me(self.gate.pool, by))
 
+    @described(reads.Me, body=OwnBody, caller=Caller.PERSON)
     async def set_own(self, request: Request) -> Response:
+        """Say in which language values are shown, and where one is."""
         by = await self.gate.principal(request)
         require_person(by)
         said = await body(request, OwnBody)
         await preferences.set_own(self.gate.pool, by, said.model_dump(exclude_unset=True))
         return present(await reads.me(self.gate.pool, by))
 
+    @described(MemberList)
     async def members(self, request: Request) -> Response:
+        """Who sees the project."""
         by = await self.gate.principal(request)
         return present(MemberList(members=await reads.members_of(self.gate.pool, by, path_id(request))))
 
+    @described({201: reads.Me}, body=SignInBody, refuses=(PermissionDenied, Unauthenticated), caller=Caller.ANYBODY)
     async def sign_in(self, request: Request) -> Response:
+        """Sign in with the `code` of the link."""
         refuse_foreign_pages(request)
         said = await body(request, SignInBody)
         session = await verbs.sign_in(self.gate.pool, said.code, trace=traceparent())
@@ -109,7 +118,9 @@ class Access:
         )
         return response
 
+    @described({204: None}, caller=Caller.PERSON)
     async def sign_out(self, request: Request) -> Response:
+        """Sign out."""
         by = await self.gate.principal(request)
         require_person(by)
         await verbs.end_session(self.gate.pool, by, trace=traceparent())
@@ -117,12 +128,16 @@ class Access:
         response.delete_cookie(self.gate.cookie, httponly=True, secure=self.gate.secure, samesite="lax")
         return response
 
+    @described(TokenList, caller=Caller.PERSON)
     async def tokens(self, request: Request) -> Response:
+        """One's own API tokens."""
         by = await self.gate.principal(request)
         require_person(by)
         return present(TokenList(tokens=await reads.tokens_of(self.gate.pool, by)))
 
+    @described({201: NewToken}, body=TokenBody, refuses=(NotFound,), caller=Caller.PERSON)
     async def create_token(self, request: Request) -> Response:
+        """Make an API token."""
         by = await self.gate.principal(request)
         said = await body(request, TokenBody)
         secret, token = await verbs.create_token(
@@ -136,7 +151,9 @@ class Access:
         )
         return present(NewToken(secret=secret, token=token), 201)
 
+    @described({204: None}, caller=Caller.PERSON)
     async def revoke_token(self, request: Request) -> Response:
+        """Revoke it."""
         by = await self.gate.principal(request)
         await verbs.revoke_token(self.gate.pool, by, path_id(request), trace=traceparent())
         return Response(status_code=204)

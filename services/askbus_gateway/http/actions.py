@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access.model import Principal
+from askbus.access.model import Principal, Scope
 from askbus.actions import reads, trail, turn_undo
 from askbus.actions.card import LONGEST_SHOWN
 from askbus.actions.decisions import OperationDecision
@@ -16,6 +16,7 @@ from askbus.actions.model import (
     LONGEST_WAIT,
     ActionDetail,
     ActionFilter,
+    ActionPage,
     ConfirmAction,
     DecideAction,
     Digest,
@@ -26,16 +27,20 @@ from askbus.actions.model import (
     Reason,
     RejectAction,
     UndoAction,
+    UndoPreview,
     WithdrawAction,
 )
-from askbus.actions.turn_undo import PreviewUndoTurn, UndoTurn
+from askbus.actions.trail import TrailFilter, TrailPage
+from askbus.actions.turn_undo import PreviewUndoTurn, TurnUndo, TurnUndoPreview, UndoTurn
 from askbus.db.ids import new_id
+from askbus.errors import NotFound, TimedOut
 from askbus.records.changes import MOST_OPERATIONS
+from askbus_gateway.http.described import Caller, described, route
 from askbus_gateway.http.gate import (
     Gate,
+    NoBody,
     body,
     command_id,
-    guarded,
     path_id,
     present,
     query,
@@ -89,10 +94,6 @@ class UndoBody(_Body):
     rest: bool = False
 
 
-class NoBody(_Body):
-    """Nothing needs saying."""
-
-
 class Actions:
     """The routes of actions."""
 
@@ -102,25 +103,35 @@ class Actions:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/actions", guarded(self.list), methods=["GET"]),
-            Route("/v1/actions", guarded(self.propose), methods=["POST"]),
-            Route("/v1/actions/{id}", guarded(self.get), methods=["GET"]),
-            Route("/v1/actions/{id}/confirm", guarded(self.confirm), methods=["POST"]),
-            Route("/v1/actions/{id}/decide", guarded(self.decide), methods=["POST"]),
-            Route("/v1/actions/{id}/reject", guarded(self.reject), methods=["POST"]),
-            Route("/v1/actions/{id}/withdraw", guarded(self.withdraw), methods=["POST"]),
-            Route("/v1/actions/{id}/undo", guarded(self.undo), methods=["POST"]),
-            Route("/v1/actions/{id}/propose-again", guarded(self.propose_again), methods=["POST"]),
-            Route("/v1/turns/{id}/undo", guarded(self.undo_turn), methods=["POST"]),
-            Route("/v1/undos/{id}", guarded(self.undone_together), methods=["GET"]),
-            Route("/v1/trail", guarded(self.trail), methods=["GET"]),
+            route("GET", "/v1/actions", self.list),
+            route("POST", "/v1/actions", self.propose),
+            route("GET", "/v1/actions/{id}", self.get),
+            route("POST", "/v1/actions/{id}/confirm", self.confirm),
+            route("POST", "/v1/actions/{id}/decide", self.decide),
+            route("POST", "/v1/actions/{id}/reject", self.reject),
+            route("POST", "/v1/actions/{id}/withdraw", self.withdraw),
+            route("POST", "/v1/actions/{id}/undo", self.undo),
+            route("POST", "/v1/actions/{id}/propose-again", self.propose_again),
+            route("POST", "/v1/turns/{id}/undo", self.undo_turn),
+            route("GET", "/v1/undos/{id}", self.undone_together),
+            route("GET", "/v1/trail", self.trail),
         ]
 
+    @described(ActionPage, query=ActionFilter)
     async def list(self, request: Request) -> Response:
+        """A page of actions."""
         by = await self.gate.principal(request)
         return present(await reads.list_page(self.gate.pool, by, query(request, ActionFilter)))
 
+    @described(
+        {200: ActionDetail, 201: ActionDetail},
+        body=ProposeBody,
+        refuses=(NotFound,),
+        scope=Scope.ACTIONS_PROPOSE,
+        idempotent=True,
+    )
     async def propose(self, request: Request) -> Response:
+        """Propose changes; `wait_seconds` waits for the outcome."""
         by = await self.gate.principal(request)
         said = await body(request, ProposeBody)
         key = command_id(request)
@@ -130,7 +141,9 @@ class Actions:
         detail = await self._at_rest(request, by, action.id, said.wait_seconds)
         return present(detail, 201 if action.id == action_id else 200)
 
+    @described(ActionDetail, query=GetQuery, refuses=(TimedOut,))
     async def get(self, request: Request) -> Response:
+        """One with its card; `wait`, and `full` for values that the card shortens."""
         by = await self.gate.principal(request)
         wanted = query(request, GetQuery)
         await body(request, NoBody)
@@ -144,14 +157,18 @@ class Actions:
             return await reads.get(self.gate.pool, by, action_id, longest=longest)
         return await while_connected(request, self.waiting.at_rest(by, action_id, seconds, longest=longest))
 
+    @described(ActionDetail, body=ConfirmBody, caller=Caller.PERSON, idempotent=True)
     async def confirm(self, request: Request) -> Response:
+        """Confirm it, by the `digest` of the card that was looked at."""
         by = await self.gate.principal(request)
         require_person(by)
         said = await body(request, ConfirmBody)
         command = ConfirmAction(command_id=command_id(request), by=by, action_id=path_id(request), digest=said.digest)
         return await self._told(by, command)
 
+    @described(ActionDetail, body=DecideBody, caller=Caller.PERSON, idempotent=True)
     async def decide(self, request: Request) -> Response:
+        """Confirm or reject each of its operations."""
         by = await self.gate.principal(request)
         require_person(by)
         said = await body(request, DecideBody)
@@ -160,19 +177,25 @@ class Actions:
             by, DecideAction(command_id=key, by=by, action_id=action_id, digest=said.digest, decisions=said.decisions)
         )
 
+    @described(ActionDetail, body=RejectBody, caller=Caller.PERSON, idempotent=True)
     async def reject(self, request: Request) -> Response:
+        """Reject it, with a `reason` if there is one."""
         by = await self.gate.principal(request)
         require_person(by)
         said = await body(request, RejectBody)
         command = RejectAction(command_id=command_id(request), by=by, action_id=path_id(request), reason=said.reason)
         return await self._told(by, command)
 
+    @described(ActionDetail, body=NoBody, scope=Scope.ACTIONS_PROPOSE, idempotent=True)
     async def withdraw(self, request: Request) -> Response:
+        """The proposer takes it back."""
         by = await self.gate.principal(request)
         await body(request, NoBody)
         return await self._told(by, WithdrawAction(command_id=command_id(request), by=by, action_id=path_id(request)))
 
+    @described({200: (ActionDetail, UndoPreview)}, body=UndoBody, caller=Caller.PERSON, idempotent=True)
     async def undo(self, request: Request) -> Response:
+        """Take an applied one back; `dry_run` says what would happen."""
         by = await self.gate.principal(request)
         require_person(by)
         said = await body(request, UndoBody)
@@ -184,7 +207,9 @@ class Actions:
         await self.gate.commands.ask(UndoAction(command_id=key, by=by, action_id=action_id, undo_id=undo_id, rest=said.rest))
         return present(await reads.get(self.gate.pool, by, action_id))
 
+    @described({201: ActionDetail}, body=NoBody, caller=Caller.PERSON, idempotent=True)
     async def propose_again(self, request: Request) -> Response:
+        """What was undone, as a new action that waits to be confirmed."""
         by = await self.gate.principal(request)
         require_person(by)
         await body(request, NoBody)
@@ -194,7 +219,9 @@ class Actions:
         action = await self.gate.commands.ask(command)
         return present(await reads.get(self.gate.pool, by, action.id), 201)
 
+    @described({200: (TurnUndo, TurnUndoPreview)}, body=UndoBody, caller=Caller.PERSON, idempotent=True)
     async def undo_turn(self, request: Request) -> Response:
+        """Take back all that a turn changed, the last one first."""
         by = await self.gate.principal(request)
         require_person(by)
         said = await body(request, UndoBody)
@@ -206,14 +233,18 @@ class Actions:
         await self.gate.commands.ask(UndoTurn(command_id=key, by=by, turn_id=turn_id, group_id=group_id, rest=said.rest))
         return present(await turn_undo.get(self.gate.pool, by, group_id))
 
+    @described(TurnUndo)
     async def undone_together(self, request: Request) -> Response:
+        """What became of each of them."""
         by = await self.gate.principal(request)
         await body(request, NoBody)
         return present(await turn_undo.get(self.gate.pool, by, path_id(request)))
 
+    @described(TrailPage, query=TrailFilter)
     async def trail(self, request: Request) -> Response:
+        """Who did what and when, with the records before and after."""
         by = await self.gate.principal(request)
-        return present(await trail.page(self.gate.pool, by, query(request, trail.TrailFilter)))
+        return present(await trail.page(self.gate.pool, by, query(request, TrailFilter)))
 
     async def _told(self, by: Principal, command: ConfirmAction | DecideAction | RejectAction | WithdrawAction) -> Response:
         action = await self.gate.commands.ask(command)

@@ -1,20 +1,15 @@
 """/v1/standing-approvals."""
 
-from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.approvals import reads
-from askbus.approvals.model import ApprovalFilter, MakeApproval, RevokeApproval, Terms
+from askbus.approvals.model import ApprovalFilter, ApprovalPage, MakeApproval, NamedApproval, RevokeApproval, Terms
 from askbus.db.ids import new_id
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, query, require_person
-
-
-class NoBody(BaseModel):
-    """Nothing needs saying."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from askbus.errors import NotFound
+from askbus_gateway.http.described import Caller, described, route
+from askbus_gateway.http.gate import Gate, NoBody, body, command_id, path_id, present, query, require_person
 
 
 class Approvals:
@@ -26,17 +21,21 @@ class Approvals:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/standing-approvals", guarded(self.list), methods=["GET"]),
-            Route("/v1/standing-approvals", guarded(self.make), methods=["POST"]),
-            Route("/v1/standing-approvals/{id}", guarded(self.get), methods=["GET"]),
-            Route("/v1/standing-approvals/{id}/revoke", guarded(self.revoke), methods=["POST"]),
+            route("GET", "/v1/standing-approvals", self.list),
+            route("POST", "/v1/standing-approvals", self.make),
+            route("GET", "/v1/standing-approvals/{id}", self.get),
+            route("POST", "/v1/standing-approvals/{id}/revoke", self.revoke),
         ]
 
+    @described(ApprovalPage, query=ApprovalFilter, caller=Caller.PERSON)
     async def list(self, request: Request) -> Response:
+        """A page; and `longest_days`, 0 where there can be none."""
         by = await self.gate.principal(request)
         return present(await reads.list_page(self.gate.pool, by, query(request, ApprovalFilter), self.longest_days))
 
+    @described({201: NamedApproval}, body=Terms, refuses=(NotFound,), caller=Caller.PERSON, idempotent=True)
     async def make(self, request: Request) -> Response:
+        """Make one."""
         by = await self.gate.principal(request)
         require_person(by)
         terms = await body(request, Terms)
@@ -45,11 +44,15 @@ class Approvals:
         await self.gate.commands.ask(MakeApproval(command_id=key, by=by, approval_id=approval_id, terms=terms))
         return present(await reads.get(self.gate.pool, by, approval_id), 201)
 
+    @described(NamedApproval, caller=Caller.PERSON)
     async def get(self, request: Request) -> Response:
+        """One, with who made it and how often it was used."""
         by = await self.gate.principal(request)
         return present(await reads.get(self.gate.pool, by, path_id(request)))
 
+    @described(NamedApproval, body=NoBody, caller=Caller.PERSON, idempotent=True)
     async def revoke(self, request: Request) -> Response:
+        """End it: its maker, owners and admins may."""
         by = await self.gate.principal(request)
         require_person(by)
         await body(request, NoBody)

@@ -10,13 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from askbus.access.model import Scope
 from askbus.attachments import reads, verbs
 from askbus.attachments.content import NAMED, inspect
 from askbus.attachments.model import TYPES, Attachment, FileName, Found, Kind, Upload
 from askbus.db.ids import new_id
-from askbus.errors import InvalidInput, TooLarge
+from askbus.errors import Conflict, InvalidInput, NotFound, TooLarge
 from askbus.runtime.settings import Settings
-from askbus_gateway.http.gate import Gate, command_id, guarded, path_id, present, query
+from askbus_gateway.http.described import Media, described, route
+from askbus_gateway.http.gate import Gate, command_id, path_id, present, query
 
 SLOTS = 2
 """Files that one gateway looks into at once: it is work for the processor."""
@@ -51,13 +53,22 @@ class Attachments:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/attachments", guarded(self.upload), methods=["POST"]),
-            Route("/v1/attachments/{id}", guarded(self.get), methods=["GET"]),
-            Route("/v1/attachments/{id}", guarded(self.delete), methods=["DELETE"]),
-            Route("/v1/attachments/{id}/content", guarded(self.content), methods=["GET"]),
+            route("POST", "/v1/attachments", self.upload),
+            route("GET", "/v1/attachments/{id}", self.get),
+            route("DELETE", "/v1/attachments/{id}", self.delete),
+            route("GET", "/v1/attachments/{id}/content", self.content),
         ]
 
+    @described(
+        {201: Attachment},
+        query=UploadQuery,
+        body=Media(tuple(NAMED), "The bytes of the file, of at most the size that its kind may have."),
+        refuses=(NotFound,),
+        scope=Scope.CHAT,
+        idempotent=True,
+    )
     async def upload(self, request: Request) -> Response:
+        """Upload the raw body."""
         by = await self.gate.principal(request)
         wanted = query(request, UploadQuery)
         key = command_id(request)
@@ -78,17 +89,29 @@ class Attachments:
         except TimeoutError:
             raise InvalidInput("This file takes too long to look into. Send a simpler one.") from None
 
+    @described(Attachment, scope=Scope.CHAT)
     async def get(self, request: Request) -> Response:
+        """Its name, type and size."""
         by = await self.gate.principal(request)
         return present(await reads.get(self.gate.pool, by, path_id(request)))
 
+    @described({204: None}, refuses=(Conflict,), scope=Scope.CHAT)
     async def delete(self, request: Request) -> Response:
+        """Delete one that goes with no message."""
         by = await self.gate.principal(request)
         await verbs.delete(self.gate.pool, by, path_id(request))
         return Response(status_code=204)
 
+    @described(
+        {200: Media(tuple(TYPES), "The bytes as they came."), 304: None},
+        headers={"If-None-Match": "The `ETag` of the bytes that one has."},
+        scope=Scope.CHAT,
+    )
     async def content(self, request: Request) -> Response:
-        """The bytes as they came, under a policy that lets them do nothing. They never change, so the id is their validator."""
+        """Its bytes as they came.
+
+        They are sent under a policy that lets them do nothing. They never change, so the id is their validator.
+        """
         by = await self.gate.principal(request)
         file = await reads.get(self.gate.pool, by, path_id(request))
         headers = {

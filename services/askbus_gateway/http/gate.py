@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import structlog
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -47,6 +47,12 @@ NO_NUL = "No text may contain the character U+0000."
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+
+class NoBody(BaseModel):
+    """Nothing needs saying."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Gate:

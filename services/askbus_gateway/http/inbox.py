@@ -8,13 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access.model import Principal
+from askbus.access.model import Principal, Scope
 from askbus.access.zones import Moment
-from askbus.errors import AskbusError, ErrorBody
+from askbus.errors import AskbusError, ErrorBody, NotFound
 from askbus.questions import reads
-from askbus.questions.attention import MOST_MARKED, MarkSeen, SnoozeQuestion
+from askbus.questions.attention import MOST_MARKED, Marked, MarkSeen, SnoozeQuestion
 from askbus.questions.model import AnswerQuestion, QuestionDetail
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present
+from askbus_gateway.http.described import described, route
+from askbus_gateway.http.gate import Gate, body, command_id, path_id, present
 
 MOST_ANSWERED = 100
 """How many questions one request answers."""
@@ -71,18 +72,22 @@ class Inbox:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/questions/seen", guarded(self.seen), methods=["POST"]),
-            Route("/v1/questions/answers", guarded(self.answers), methods=["POST"]),
-            Route("/v1/questions/{id}/snooze", guarded(self.snooze), methods=["POST"]),
+            route("POST", "/v1/questions/seen", self.seen),
+            route("POST", "/v1/questions/answers", self.answers),
+            route("POST", "/v1/questions/{id}/snooze", self.snooze),
         ]
 
+    @described(Marked, body=SeenBody, refuses=(NotFound,), scope=Scope.QUESTIONS_ANSWER, idempotent=True)
     async def seen(self, request: Request) -> Response:
+        """This person has seen `question_ids`."""
         by = await self.gate.principal(request)
         said = await body(request, SeenBody)
         marked = await self.gate.commands.ask(MarkSeen(command_id=command_id(request), by=by, question_ids=said.question_ids))
         return present(marked)
 
+    @described(QuestionDetail, body=SnoozeBody, scope=Scope.QUESTIONS_ANSWER, idempotent=True)
     async def snooze(self, request: Request) -> Response:
+        """Off this person's `for_me` until `until`; null brings it back."""
         by = await self.gate.principal(request)
         said = await body(request, SnoozeBody)
         question_id = path_id(request)
@@ -91,8 +96,12 @@ class Inbox:
         )
         return present(await reads.get(self.gate.pool, by, question_id))
 
+    @described(Results, body=AnswersBody, idempotent=True)
     async def answers(self, request: Request) -> Response:
-        """Each is a command of its own, with an id that follows from the request's: sent again it gets the same results."""
+        """Answer up to 100; one result each, in order.
+
+        Each is a command of its own, with an id that follows from the request's: sent again it gets the same results.
+        """
         by = await self.gate.principal(request)
         said = await body(request, AnswersBody)
         key = command_id(request)

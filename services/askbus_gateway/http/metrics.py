@@ -14,7 +14,8 @@ from askbus.metrics.registered import MetricSpec
 from askbus.runtime.settings import Settings
 from askbus.tools.model import CallTool, ToolAnswer, ToolSpec
 from askbus.tools.schema import parameters
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, present, while_connected
+from askbus_gateway.http.described import described, route
+from askbus_gateway.http.gate import Gate, body, command_id, present, while_connected
 from askbus_gateway.http.tools import LONGER, CallBody
 
 
@@ -45,18 +46,20 @@ class Metrics:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/metrics", guarded(self.list), methods=["GET"]),
-            Route("/v1/metrics/{name}", guarded(self.compute), methods=["POST"]),
+            route("GET", "/v1/metrics", self.list),
+            route("POST", "/v1/metrics/{name}", self.compute),
         ]
 
+    @described(MetricPage)
     async def list(self, request: Request) -> Response:
-        """Those that the caller may use: all of them, or none."""
+        """Figures that the deployment computes, with the schema of their arguments, to whoever may ask for one."""
         by = await self.gate.principal(request)
         shown = [_shown(spec) for spec in self.specs.values() if by.may(spec.scope)]
         return JSONResponse(MetricPage(metrics=tuple(shown)).model_dump(mode="json"))
 
+    @described(Figure, body=CallBody, params={"name": str}, idempotent=True)
     async def compute(self, request: Request) -> Response:
-        """The figure, by the same call of the same function as a model makes."""
+        """Compute one, by the same call of the same function as a model makes."""
         by = await self.gate.principal(request)
         spec = self.specs.get(request.path_params["name"])
         if spec is None:

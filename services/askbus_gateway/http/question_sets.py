@@ -9,11 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access.model import Principal
+from askbus.access.model import Principal, Scope
+from askbus.errors import NotFound, TimedOut
 from askbus.questions import reads
 from askbus.questions.sets import MOST_IN_SET, AskQuestions, AskSet
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, present, query, while_connected
-from askbus_gateway.http.questions import Asked, NoBody, Seconds
+from askbus_gateway.http.described import described, route
+from askbus_gateway.http.gate import Gate, NoBody, body, command_id, present, query, while_connected
+from askbus_gateway.http.questions import Asked, Seconds
 from askbus_gateway.http.waiting import Waiting
 
 
@@ -52,11 +54,15 @@ class QuestionSets:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/questions/batch", guarded(self.ask), methods=["POST"]),
-            Route("/v1/questions/batch", guarded(self.get), methods=["GET"]),
+            route("POST", "/v1/questions/batch", self.ask),
+            route("GET", "/v1/questions/batch", self.get),
         ]
 
+    @described(
+        {200: AskedTogether, 201: AskedTogether}, body=AskSetBody, refuses=(NotFound,), scope=Scope.QUESTIONS_ASK, idempotent=True
+    )
     async def ask(self, request: Request) -> Response:
+        """Ask up to 20 as one, all or none; `wait_seconds` waits until each has an outcome."""
         by = await self.gate.principal(request)
         said = await body(request, AskSetBody)
         key = command_id(request)
@@ -65,7 +71,9 @@ class QuestionSets:
         together = await self._together(request, by, tuple(one.id for one in asked.questions), said.wait_seconds)
         return present(together, 201 if any(one.asked for one in asked.questions) else 200)
 
+    @described(AskedTogether, query=SetQuery, refuses=(NotFound, TimedOut))
     async def get(self, request: Request) -> Response:
+        """Several, in the order of `ids`; `wait` waits until all are settled."""
         by = await self.gate.principal(request)
         wanted = query(request, SetQuery)
         await body(request, NoBody)

@@ -8,8 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access.model import Principal
+from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
+from askbus.errors import NotFound, TimedOut
 from askbus.questions import reads
 from askbus.questions.model import (
     LONGEST_WAIT,
@@ -20,11 +21,14 @@ from askbus.questions.model import (
     CancelQuestion,
     DeclineQuestion,
     Question,
+    QuestionCounts,
     QuestionDetail,
     QuestionFilter,
+    QuestionPage,
     Remark,
 )
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, query, while_connected
+from askbus_gateway.http.described import described, route
+from askbus_gateway.http.gate import Gate, NoBody, body, command_id, path_id, present, query, while_connected
 from askbus_gateway.http.waiting import Waiting
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT)]
@@ -56,10 +60,6 @@ class AskBackBody(_Body):
     text: Annotated[Remark, Field(min_length=1)]
 
 
-class NoBody(_Body):
-    """Nothing needs saying."""
-
-
 class Asked(QuestionDetail):
     """A question as an asker gets it. `status` is `pending` until there is an outcome, then that (Q2)."""
 
@@ -79,25 +79,31 @@ class Questions:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/questions", guarded(self.list), methods=["GET"]),
-            Route("/v1/questions", guarded(self.ask), methods=["POST"]),
-            Route("/v1/questions/counts", guarded(self.counts), methods=["GET"]),
-            Route("/v1/questions/{id}", guarded(self.get), methods=["GET"]),
-            Route("/v1/questions/{id}/answer", guarded(self.answer), methods=["POST"]),
-            Route("/v1/questions/{id}/decline", guarded(self.decline), methods=["POST"]),
-            Route("/v1/questions/{id}/ask-back", guarded(self.ask_back), methods=["POST"]),
-            Route("/v1/questions/{id}/cancel", guarded(self.cancel), methods=["POST"]),
+            route("GET", "/v1/questions", self.list),
+            route("POST", "/v1/questions", self.ask),
+            route("GET", "/v1/questions/counts", self.counts),
+            route("GET", "/v1/questions/{id}", self.get),
+            route("POST", "/v1/questions/{id}/answer", self.answer),
+            route("POST", "/v1/questions/{id}/decline", self.decline),
+            route("POST", "/v1/questions/{id}/ask-back", self.ask_back),
+            route("POST", "/v1/questions/{id}/cancel", self.cancel),
         ]
 
+    @described(QuestionPage, query=QuestionFilter)
     async def list(self, request: Request) -> Response:
+        """A page of questions, newest first, open ones by priority first."""
         by = await self.gate.principal(request)
         return present(await reads.list_page(self.gate.pool, by, query(request, QuestionFilter)))
 
+    @described(QuestionCounts)
     async def counts(self, request: Request) -> Response:
+        """The inbox in numbers."""
         by = await self.gate.principal(request)
         return present(await reads.counts(self.gate.pool, by))
 
+    @described({200: Asked, 201: Asked}, body=AskBody, refuses=(NotFound,), scope=Scope.QUESTIONS_ASK, idempotent=True)
     async def ask(self, request: Request) -> Response:
+        """Ask; `wait_seconds` waits for the outcome."""
         by = await self.gate.principal(request)
         said = await body(request, AskBody)
         key = command_id(request)
@@ -107,7 +113,9 @@ class Questions:
         detail = await self._settled(request, by, question.id, said.wait_seconds)
         return present(Asked.of(detail), 201 if question.id == question_id else 200)
 
+    @described(Asked, query=WaitQuery, refuses=(TimedOut,))
     async def get(self, request: Request) -> Response:
+        """One; `wait` waits up to so many seconds until it is settled."""
         by = await self.gate.principal(request)
         seconds = query(request, WaitQuery).wait
         await body(request, NoBody)
@@ -118,26 +126,34 @@ class Questions:
             return await reads.get(self.gate.pool, by, question_id)
         return await while_connected(request, self.waiting.settled(by, question_id, seconds))
 
+    @described(QuestionDetail, body=AnswerBody, scope=Scope.QUESTIONS_ANSWER, idempotent=True)
     async def answer(self, request: Request) -> Response:
+        """Answer it."""
         by = await self.gate.principal(request)
         said = await body(request, AnswerBody)
         return await self._told(
             by, AnswerQuestion(command_id=command_id(request), by=by, question_id=path_id(request), answer=said.answer)
         )
 
+    @described(QuestionDetail, body=DeclineBody, scope=Scope.QUESTIONS_ANSWER, idempotent=True)
     async def decline(self, request: Request) -> Response:
+        """Decline it, with a `reason` if there is one."""
         by = await self.gate.principal(request)
         said = await body(request, DeclineBody)
         return await self._told(
             by, DeclineQuestion(command_id=command_id(request), by=by, question_id=path_id(request), reason=said.reason)
         )
 
+    @described(QuestionDetail, body=AskBackBody, scope=Scope.QUESTIONS_ANSWER, idempotent=True)
     async def ask_back(self, request: Request) -> Response:
+        """Ask back with a `text`; it stays open."""
         by = await self.gate.principal(request)
         said = await body(request, AskBackBody)
         return await self._told(by, AskBack(command_id=command_id(request), by=by, question_id=path_id(request), text=said.text))
 
+    @described(QuestionDetail, body=NoBody, scope=Scope.QUESTIONS_ASK, idempotent=True)
     async def cancel(self, request: Request) -> Response:
+        """The asker takes it back."""
         by = await self.gate.principal(request)
         await body(request, NoBody)
         return await self._told(by, CancelQuestion(command_id=command_id(request), by=by, question_id=path_id(request)))

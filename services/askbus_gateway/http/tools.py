@@ -12,7 +12,10 @@ from askbus.errors import NotFound
 from askbus.runtime.settings import Settings
 from askbus.tools.model import CallTool, ToolAnswer, ToolSpec
 from askbus.tools.openapi import document
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, present, while_connected
+from askbus_gateway.http.described import Media, described, route
+from askbus_gateway.http.gate import Gate, body, command_id, present, while_connected
+
+DOCUMENT = Media(("application/json",), "The document.")
 
 LONGER = 5.0
 """Seconds that a call may take beyond the tool's own time: the way to the tool-runner and back."""
@@ -37,16 +40,19 @@ class Tools:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/tools", guarded(self.list), methods=["GET"]),
-            Route("/v1/tools/{name}", guarded(self.call), methods=["POST"]),
+            route("GET", "/v1/tools", self.list),
+            route("POST", "/v1/tools/{name}", self.call),
         ]
 
+    @described(DOCUMENT)
     async def list(self, request: Request) -> Response:
-        """Those that the caller may use."""
+        """Those that the caller may use, as an OpenAPI 3.1 document."""
         by = await self.gate.principal(request)
         return JSONResponse(document(spec for spec in self.tools.values() if by.may(spec.scope)))
 
+    @described(ToolAnswer, body=CallBody, params={"name": str}, idempotent=True)
     async def call(self, request: Request) -> Response:
+        """Run one; GET /v1/tools describes each."""
         by = await self.gate.principal(request)
         spec = self.tools.get(request.path_params["name"])
         if spec is None:

@@ -1,6 +1,7 @@
 """/v1/threads/{id}/turns and /v1/turns: a message and what becomes of it, as JSON or as the stream itself."""
 
 from collections.abc import Awaitable, Callable
+from functools import update_wrapper
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access.model import Principal
+from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
 from askbus.runtime.health import Receive, Send
 from askbus.turns import reads
@@ -24,9 +25,13 @@ from askbus.turns.model import (
     RetryTurn,
     StartTurn,
     Turn,
+    TurnDetail,
 )
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, refusal_of
+from askbus_gateway.http.described import described, event_stream, route
+from askbus_gateway.http.gate import Gate, NoBody, body, command_id, guarded, path_id, present, refusal_of
 from askbus_gateway.sse.turns import TurnStreams
+
+STREAM = event_stream("The turn's stream: docs/api.md has its events.")
 
 
 class TurnBody(BaseModel):
@@ -50,10 +55,10 @@ class RetryBody(BaseModel):
     overlap: Overlap = Overlap.ENQUEUE
 
 
-class NoBody(BaseModel):
-    """Nothing needs saying."""
+class FollowQuery(BaseModel):
+    """`after` is for whoever cannot set Last-Event-ID."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    after: str | None = None
 
 
 class Turns:
@@ -65,14 +70,22 @@ class Turns:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/threads/{id}/turns", _Start(self, self.start), methods=["POST"]),
-            Route("/v1/turns/{id}/retry", _Start(self, self.retry), methods=["POST"]),
-            Route("/v1/turns/{id}", guarded(self.get), methods=["GET"]),
-            Route("/v1/turns/{id}/events", _Follow(self), methods=["GET"]),
-            Route("/v1/turns/{id}/cancel", guarded(self.cancel), methods=["POST"]),
+            route("POST", "/v1/threads/{id}/turns", _Start(self, self.start)),
+            route("POST", "/v1/turns/{id}/retry", _Start(self, self.retry)),
+            route("GET", "/v1/turns/{id}", self.get),
+            route("GET", "/v1/turns/{id}/events", _Follow(self)),
+            route("POST", "/v1/turns/{id}/cancel", self.cancel),
         ]
 
+    @described(
+        {200: STREAM, 201: Turn},
+        body=TurnBody,
+        headers={"Accept": "`text/event-stream` for the stream."},
+        scope=Scope.CHAT,
+        idempotent=True,
+    )
     async def start(self, request: Request) -> tuple[Principal, Turn]:
+        """A message; answers with the turn, or with its stream."""
         by = await self.gate.principal(request)
         thread_id = path_id(request)
         said = await body(request, TurnBody)
@@ -90,7 +103,15 @@ class Turns:
         )
         return by, await self.gate.commands.ask(command)
 
+    @described(
+        {200: STREAM, 201: Turn},
+        body=RetryBody,
+        headers={"Accept": "`text/event-stream` for the stream."},
+        scope=Scope.CHAT,
+        idempotent=True,
+    )
     async def retry(self, request: Request) -> tuple[Principal, Turn]:
+        """Answer its message once more; the old turn stays, marked as replaced."""
         by = await self.gate.principal(request)
         again = path_id(request)
         said = await body(request, RetryBody)
@@ -105,11 +126,15 @@ class Turns:
         )
         return by, await self.gate.commands.ask(command)
 
+    @described(TurnDetail, scope=Scope.CHAT)
     async def get(self, request: Request) -> Response:
+        """The turn as it stands."""
         by = await self.gate.principal(request)
         return present(await reads.get(self.gate.pool, by, path_id(request)))
 
+    @described(TurnDetail, body=NoBody, scope=Scope.CHAT, idempotent=True)
     async def cancel(self, request: Request) -> Response:
+        """Stop it."""
         by = await self.gate.principal(request)
         await body(request, NoBody)
         turn = await self.gate.commands.ask(CancelTurn(command_id=command_id(request), by=by, turn_id=path_id(request)))
@@ -126,6 +151,7 @@ class _Start:
     def __init__(self, turns: Turns, start: Start) -> None:
         self.turns = turns
         self.start = start
+        update_wrapper(self, start)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -152,7 +178,9 @@ class _Follow:
     def __init__(self, turns: Turns) -> None:
         self.turns = turns
 
+    @described(STREAM, query=FollowQuery, headers={"Last-Event-ID": "The last event that one has."}, scope=Scope.CHAT)
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Its stream, from the beginning or after `Last-Event-ID`."""
         request = Request(scope, receive)
         after = request.headers.get("last-event-id") or request.query_params.get("after")
         try:

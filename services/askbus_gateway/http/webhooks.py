@@ -10,6 +10,7 @@ from starlette.routing import Route
 from askbus.access.model import Principal
 from askbus.access.zones import Moment
 from askbus.db.ids import new_id
+from askbus.errors import NotFound
 from askbus.webhooks import reads
 from askbus.webhooks.model import (
     OVERLAP,
@@ -18,6 +19,7 @@ from askbus.webhooks.model import (
     DeleteWebhook,
     Delivery,
     DeliveryFilter,
+    DeliveryPage,
     NewSecret,
     PingWebhook,
     ReplayDeliveries,
@@ -26,9 +28,11 @@ from askbus.webhooks.model import (
     Webhook,
     WebhookChange,
     WebhookForm,
+    WebhookList,
     require_admin,
 )
-from askbus_gateway.http.gate import Gate, body, command_id, guarded, path_id, present, query
+from askbus_gateway.http.described import Caller, described, route
+from askbus_gateway.http.gate import Gate, NoBody, body, command_id, path_id, present, query
 
 
 class _Body(BaseModel):
@@ -48,10 +52,6 @@ class ReplayBody(_Body):
     delivered: bool = False
 
 
-class NoBody(_Body):
-    """Nothing needs saying."""
-
-
 class Webhooks:
     """The routes of webhooks."""
 
@@ -60,16 +60,16 @@ class Webhooks:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/v1/webhooks", guarded(self.list), methods=["GET"]),
-            Route("/v1/webhooks", guarded(self.create), methods=["POST"]),
-            Route("/v1/webhooks/{id}", guarded(self.get), methods=["GET"]),
-            Route("/v1/webhooks/{id}", guarded(self.change), methods=["PATCH"]),
-            Route("/v1/webhooks/{id}", guarded(self.delete), methods=["DELETE"]),
-            Route("/v1/webhooks/{id}/rotate", guarded(self.rotate), methods=["POST"]),
-            Route("/v1/webhooks/{id}/ping", guarded(self.ping), methods=["POST"]),
-            Route("/v1/webhooks/{id}/replay", guarded(self.replay), methods=["POST"]),
-            Route("/v1/webhooks/{id}/deliveries", guarded(self.deliveries), methods=["GET"]),
-            Route("/v1/webhooks/{id}/deliveries/{delivery}/replay", guarded(self.replay_one), methods=["POST"]),
+            route("GET", "/v1/webhooks", self.list),
+            route("POST", "/v1/webhooks", self.create),
+            route("GET", "/v1/webhooks/{id}", self.get),
+            route("PATCH", "/v1/webhooks/{id}", self.change),
+            route("DELETE", "/v1/webhooks/{id}", self.delete),
+            route("POST", "/v1/webhooks/{id}/rotate", self.rotate),
+            route("POST", "/v1/webhooks/{id}/ping", self.ping),
+            route("POST", "/v1/webhooks/{id}/replay", self.replay),
+            route("GET", "/v1/webhooks/{id}/deliveries", self.deliveries),
+            route("POST", "/v1/webhooks/{id}/deliveries/{delivery}/replay", self.replay_one),
         ]
 
     async def _admin(self, request: Request) -> Principal:
@@ -77,53 +77,71 @@ class Webhooks:
         require_admin(by)
         return by
 
+    @described(WebhookList, caller=Caller.PERSON)
     async def list(self, request: Request) -> Response:
+        """The workspace's webhooks."""
         by = await self._admin(request)
         return present(await reads.webhooks(self.gate.pool, by, workspace_id=by.workspace_id))
 
+    @described(Webhook, caller=Caller.PERSON)
     async def get(self, request: Request) -> Response:
+        """One: whether it is disabled, and why."""
         by = await self._admin(request)
         return present(await reads.webhook(self.gate.pool, by, path_id(request), workspace_id=by.workspace_id))
 
+    @described(DeliveryPage, query=DeliveryFilter, caller=Caller.PERSON)
     async def deliveries(self, request: Request) -> Response:
+        """A page of its deliveries with each attempt."""
         by = await self._admin(request)
         wanted = query(request, DeliveryFilter)
         return present(await reads.deliveries(self.gate.pool, by, path_id(request), wanted, workspace_id=by.workspace_id))
 
+    @described({201: NewSecret}, body=WebhookForm, refuses=(NotFound,), caller=Caller.PERSON, idempotent=True)
     async def create(self, request: Request) -> Response:
+        """Make one; its `secret` is in this answer alone."""
         by = await self._admin(request)
         form = await body(request, WebhookForm)
         key = command_id(request) if "idempotency-key" in request.headers else new_id()
         made: NewSecret = await self.gate.commands.ask(CreateWebhook(command_id=key, by=by, form=form))
         return present(made, 201)
 
+    @described(Webhook, body=WebhookChange, caller=Caller.PERSON, idempotent=True)
     async def change(self, request: Request) -> Response:
+        """Change its `url`, `events` or `state`."""
         by = await self._admin(request)
         said = await body(request, WebhookChange)
         command = ChangeWebhook(command_id=command_id(request), by=by, webhook_id=path_id(request), change=said)
         changed: Webhook = await self.gate.commands.ask(command)
         return present(changed)
 
+    @described({204: None}, caller=Caller.PERSON, idempotent=True)
     async def delete(self, request: Request) -> Response:
+        """Delete it with its deliveries."""
         by = await self._admin(request)
         await self.gate.commands.ask(DeleteWebhook(command_id=command_id(request), by=by, webhook_id=path_id(request)))
         return Response(status_code=204)
 
+    @described(NewSecret, body=RotateBody, caller=Caller.PERSON, idempotent=True)
     async def rotate(self, request: Request) -> Response:
+        """A new secret; the old one signs too for `overlap` seconds."""
         by = await self._admin(request)
         said = await body(request, RotateBody)
         command = RotateWebhook(command_id=command_id(request), by=by, webhook_id=path_id(request), overlap=said.overlap)
         made: NewSecret = await self.gate.commands.ask(command)
         return present(made)
 
+    @described({202: Delivery}, body=NoBody, caller=Caller.PERSON, idempotent=True)
     async def ping(self, request: Request) -> Response:
+        """Send it a `webhook.ping`."""
         by = await self._admin(request)
         await body(request, NoBody)
         key = command_id(request) if "idempotency-key" in request.headers else new_id()
         sent: Delivery = await self.gate.commands.ask(PingWebhook(command_id=key, by=by, webhook_id=path_id(request)))
         return present(sent, 202)
 
+    @described({202: Replayed}, body=ReplayBody, caller=Caller.PERSON, idempotent=True)
     async def replay(self, request: Request) -> Response:
+        """Send again what happened `since` a time and did not arrive."""
         by = await self._admin(request)
         said = await body(request, ReplayBody)
         command = ReplayDeliveries(
@@ -136,7 +154,9 @@ class Webhooks:
         replayed: Replayed = await self.gate.commands.ask(command)
         return present(replayed, 202)
 
+    @described({202: Replayed}, body=NoBody, caller=Caller.PERSON, idempotent=True)
     async def replay_one(self, request: Request) -> Response:
+        """Send this one again."""
         by = await self._admin(request)
         await body(request, NoBody)
         command = ReplayDeliveries(

@@ -11,7 +11,8 @@ from starlette.routing import Route
 from askbus.db.outages import OUTAGES
 from askbus.errors import InvalidInput, Unauthenticated
 from askbus.runtime.health import Receive, Send
-from askbus_gateway.http.gate import Gate, guarded, present, query, refusal_of
+from askbus_gateway.http.described import described, event_stream, route
+from askbus_gateway.http.gate import Gate, present, query, refusal_of
 from askbus_gateway.sse.catch_up import Missed, Opening, Reset
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.response import HEADERS, RETRY
@@ -19,6 +20,27 @@ from askbus_gateway.sse.rules import RULES
 from askbus_gateway.sse.stream import Stream, shown
 
 log = structlog.get_logger()
+
+STREAM = event_stream("What happens, by ids and states: docs/api.md has its events.")
+
+
+class Poll(BaseModel):
+    """`after`: the id of the last poll, or of the last event of a stream."""
+
+    after: str | None = None
+    entities: str | None = None
+
+
+class Polled(BaseModel):
+    """The news since the last poll. Come back with `id`.
+
+    `state` is set at the first poll and after a `reset`, and replaces everything; else `changes` tells what moved, in order.
+    """
+
+    id: str
+    reset: str | None = None
+    state: dict[str, JsonValue] | None = None
+    changes: list[dict[str, JsonValue]] = Field(default_factory=list)
 
 
 class Events:
@@ -29,9 +51,14 @@ class Events:
         self.hub = hub
 
     def routes(self) -> list[Route]:
-        return [Route("/v1/events", self, methods=["GET"]), Route("/v1/changes", guarded(self.changes), methods=["GET"])]
+        return [
+            route("GET", "/v1/events", self),
+            route("GET", "/v1/changes", self.changes),
+        ]
 
+    @described(STREAM, query=Poll, headers={"Last-Event-ID": "The last event that one has."})
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """A user's one stream; `entities` narrows it."""
         request = Request(scope, receive)
         try:
             principal = await self.gate.principal(request)
@@ -60,8 +87,9 @@ class Events:
             stream.cut()
             raise
 
+    @described(Polled, query=Poll)
     async def changes(self, request: Request) -> Response:
-        """What came after `after`; a state where there is no such position, or none was given."""
+        """What came `after` a position, for a client that polls; a state where there is no such position, or none was given."""
         by = await self.gate.principal(request)
         asked = query(request, Poll)
         entities = _entities(asked.entities)
@@ -75,25 +103,6 @@ class Events:
         if found is None:
             found = _opened(await self.hub.catch_up.opening(by, entities), reset)
         return present(found, headers={"cache-control": "no-store"})
-
-
-class Poll(BaseModel):
-    """`after`: the id of the last poll, or of the last event of a stream."""
-
-    after: str | None = None
-    entities: str | None = None
-
-
-class Polled(BaseModel):
-    """The news since the last poll. Come back with `id`.
-
-    `state` is set at the first poll and after a `reset`, and replaces everything; else `changes` tells what moved, in order.
-    """
-
-    id: str
-    reset: str | None = None
-    state: dict[str, JsonValue] | None = None
-    changes: list[dict[str, JsonValue]] = Field(default_factory=list)
 
 
 def _told(found: Missed | None) -> Polled:
