@@ -107,6 +107,9 @@ REQUIREMENTS: dict[str, str] = {
     "I9": "webhooks' secrets are sealed, with key ids; keys of providers and remote servers do not exist yet",
     "I10": "sign-ins, tokens, questions, decisions and undos, by id; not readable over the API yet",
     "I12": "one MiB and 32 levels at the HTTP door; the bus has its own limit of a message",
+    # askbus as an MCP server
+    "M3": "codes and tokens, their races and replays; no door over HTTP yet",
+    "M5": "membership, role, projects and the switch, at each use of a token; no consent page yet",
     # Connections
     "X6": "webhooks; no proxy of the deployment's; model endpoints and remote servers do not go through it yet",
     # The console

@@ -12,6 +12,7 @@ from askbus.attachments.verbs import expire_due as expire_attachments
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
 from askbus.feed.pruning import prune
+from askbus.oauth.retention import drop_clients, drop_requests, drop_tokens
 from askbus.questions import attending
 from askbus.questions.verbs import expire_due as expire_questions
 from askbus.runtime import crash
@@ -82,6 +83,15 @@ class Sweep:
             log.info("tokens.expired", count=len(expired))
         while dropped := await drop_login_codes(self.pool, batch=BATCH):
             log.info("login_codes.dropped", count=len(dropped))
+
+    async def drop_oauth(self) -> None:
+        """Deletes access and refresh tokens past their time, codes that are known as replays no longer, and apps that nobody used."""
+        while dropped := await drop_tokens(self.pool, batch=BATCH):
+            log.info("oauth_tokens.dropped", count=len(dropped))
+        while dropped := await drop_requests(self.pool, batch=BATCH):
+            log.info("oauth_requests.dropped", count=len(dropped))
+        while dropped := await drop_clients(self.pool, batch=BATCH):
+            log.info("oauth_clients.dropped", count=len(dropped))
 
     async def expire_attachments(self) -> None:
         """Deletes uploads that went with no message; few at once, since their contents go along."""

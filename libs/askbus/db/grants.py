@@ -15,8 +15,14 @@ from askbus.db.pool import Connection
 _COMMENT = re.compile(
     r"writer: (?P<writers>[a-z, -]+?)(?P<insert_only>, INSERT only)?(?:; expiry \((?P<columns>[a-z_, ]+)\))?\.(?: |$)"
 )
-HASHED = ("sessions", "login_links", "tokens", "frontends")
-DELETED_BY_EXPIRY = ("change_log", "login_links", "threads", "attachments", "webhook_deliveries")
+HASHED = (
+    "sessions", "login_links", "tokens", "frontends",
+    "oauth_clients", "oauth_requests", "oauth_codes", "oauth_access_tokens", "oauth_refresh_tokens",
+)  # fmt: skip
+DELETED_BY_EXPIRY = (
+    "change_log", "login_links", "threads", "attachments", "webhook_deliveries",
+    "oauth_clients", "oauth_requests", "oauth_access_tokens", "oauth_refresh_tokens",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -82,9 +88,11 @@ async def _grant_table(admin: Connection, table: str, writers: Writers) -> None:
 
 async def _hide_hash(admin: Connection, table: str) -> None:
     columns = await admin.fetch(
-        "SELECT attname FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'hash'",
+        "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attname <> 'hash'",
         f"askbus.{table}",
     )
+    if not columns:
+        return  # a database on its way: the migration that makes this table is still to come
     names = ", ".join(column["attname"] for column in columns)
     for service in Service:
         if service is not Service.GATEWAY:

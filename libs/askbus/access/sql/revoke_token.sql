@@ -1,5 +1,5 @@
 -- Revokes a token of the user's own. Streams and bus doors that use it close by the change that this makes.
-WITH current AS (SELECT * FROM tokens WHERE id = :id AND workspace_id = :workspace_id AND user_id = :user_id FOR UPDATE),
+WITH current AS (SELECT * FROM tokens WHERE id = :id AND workspace_id = :workspace_id AND user_id = :user_id AND kind = 'api' FOR UPDATE),
 revoked AS (
     UPDATE tokens t SET state = 'revoked', trace = :trace FROM current WHERE t.id = current.id AND current.state = 'active'
     RETURNING t.id, t.workspace_id, t.user_id),

@@ -1,0 +1,1 @@
+SELECT mcp FROM workspaces WHERE id = :workspace_id
