@@ -97,7 +97,7 @@ REQUIREMENTS: dict[str, str] = {
     "S12": WHOLE,
     "S13": WHOLE,
     # Identity and access
-    "I1": "sessions and API tokens; no OAuth tokens and no foreign JWTs yet",
+    "I1": "sessions, API tokens and JWTs of trusted issuers; no OAuth tokens for MCP yet",
     "I2": "one-time links; no passwords, no OIDC, no rate limits yet",
     "I3": WHOLE,
     "I4": "for what exists: the scopes of data, charts and datasets guard nothing yet",

@@ -11,6 +11,8 @@ from askbus.bus import faults, subjects
 from askbus.bus.envelope import Service
 from askbus.feed.bridge import Bridge, BusTail, Source
 from askbus.feed.tail import Deliver, Tail
+from askbus.outbound.client import Outbound
+from askbus.outbound.policy import Policy
 from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
@@ -37,6 +39,7 @@ from askbus_gateway.http.turns import Turns
 from askbus_gateway.http.usage import UsageSums
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.http.webhooks import Webhooks
+from askbus_gateway.signin.bearers import Bearers
 from askbus_gateway.sse.events import Events
 from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.turns import TurnStreams
@@ -75,7 +78,9 @@ async def fed(ground: Ground) -> Callable[[Deliver], Source]:
 async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     """Everything that the gateway does."""
     settings = ground.settings
-    gate = Gate(ground.pool, ground.commands, settings.public_url)
+    outbound = Outbound(Policy(settings.outbound_hosts))
+    bearers = Bearers(ground.pool, settings.jwt_issuers, outbound)
+    gate = Gate(ground.pool, ground.commands, settings.public_url, bearers)
     waits = Waits()
     waiting = Waiting(gate, waits)
     wheel = Wheel(settings.heartbeat, settings.stream_age)
@@ -114,5 +119,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         turns.end_all()
         waits.stop()
         await hub.close()
+        await bearers.close()
+        await outbound.close()
 
     ground.at_end(let_go)

@@ -19,8 +19,8 @@ from askbus_gateway.http.gate import Gate
 CHANGES = {"x-askbus": "1"}
 
 
-async def code_for(pool: Pool, who: Person, **when: datetime) -> str:
-    return await verbs.create_login_code(pool, who.principal.workspace_id, who.id, **when)
+async def code_for(pool: Pool, who: Person, now: datetime | None = None) -> str:
+    return await verbs.create_login_code(pool, who.principal.workspace_id, who.id, now=now)
 
 
 async def made(browser: httpx2.AsyncClient, **said: object) -> Any:

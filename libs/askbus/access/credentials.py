@@ -24,6 +24,11 @@ def token_row(token: str) -> UUID | None:
     return None if found is None else UUID(found.group(1))
 
 
+def is_api_token(bearer: str) -> bool:
+    """Whether this bearer is one of askbus's own credentials, by the start that all of them have; else an issuer's, or nobody's."""
+    return bearer.startswith(TOKEN_PREFIX)
+
+
 def new_secret() -> str:
     """A session cookie's or a sign-in code's value: 256 random bits."""
     return secrets.token_urlsafe(32)

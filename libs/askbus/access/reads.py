@@ -19,6 +19,7 @@ BY_MEMBERSHIP = Statement("askbus.access", "sql/principal_by_membership.sql")
 STILL_STANDING = Statement("askbus.access", "sql/still_standing.sql")
 PERSON_IN_PROJECT = Statement("askbus.access", "sql/person_in_project.sql")
 PROJECTS_OF = Statement("askbus.access", "sql/projects_of.sql")
+WORKSPACES_OF = Statement("askbus.access", "sql/workspaces_of.sql")
 ME = Statement("askbus.access", "sql/me.sql")
 MEMBERS_OF_PROJECT = Statement("askbus.access", "sql/members_of_project.sql")
 LIST_TOKENS = Statement("askbus.access", "sql/list_tokens.sql")
@@ -31,6 +32,16 @@ class Project(BaseModel):
     id: UUID
     name: str
     may_write: bool
+
+
+class Workspace(BaseModel):
+    """A workspace that somebody is a member of."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    name: str
+    role: Role
+    demo: bool
 
 
 class Member(BaseModel):
@@ -71,7 +82,8 @@ class Token(BaseModel):
     last_used_at: datetime | None
 
 
-def _session(row: Row) -> Principal:
+def session_principal(row: Row) -> Principal:
+    """A session's row, with membership and workspace, as the principal that it stands for."""
     role = Role(row["role"])
     return Principal(
         kind=PrincipalKind.SESSION,
@@ -103,7 +115,7 @@ def _token(row: Row) -> Principal:
 async def principal_of_session(db: Executor, cookie: str) -> Principal | None:
     """The principal behind a session cookie, or None where the session is unknown, ended or expired."""
     row = await BY_SESSION.row(db, hash=digest(cookie))
-    return None if row is None else _session(row)
+    return None if row is None else session_principal(row)
 
 
 async def principal_of_token(db: Executor, token: str) -> Principal | None:
@@ -153,7 +165,7 @@ async def standing(db: Executor, principal: Principal) -> Standing | None:
     if row is None:
         return None
     found = {**row, "id": principal.id}
-    now = _session(found) if principal.kind is PrincipalKind.SESSION else _token(found)
+    now = session_principal(found) if principal.kind is PrincipalKind.SESSION else _token(found)
     return Standing(now, row["seconds_left"], row["time_zone"], row["locale"])
 
 
@@ -195,6 +207,11 @@ async def projects_of(db: Executor, principal: Principal) -> tuple[Project, ...]
         projects=None if principal.projects is None else list(principal.projects),
     )
     return tuple(Project.model_validate(row) for row in rows)
+
+
+async def workspaces_of(db: Executor, user_id: UUID) -> tuple[Workspace, ...]:
+    """Where somebody is a member, by name."""
+    return tuple(Workspace.model_validate(row) for row in await WORKSPACES_OF.rows(db, user_id=user_id))
 
 
 async def members_of(db: Executor, principal: Principal, project_id: UUID) -> tuple[Member, ...]:

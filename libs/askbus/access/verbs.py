@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 from uuid import UUID
 
 import asyncpg
@@ -125,11 +126,19 @@ async def remove_from_project(db: Executor, workspace_id: UUID, project_id: UUID
     await REMOVE_FROM_PROJECT.run(db, workspace_id=workspace_id, project_id=project_id, user_id=user_id)
 
 
-async def create_login_code(db: Executor, workspace_id: UUID, user_id: UUID, *, now: datetime | None = None) -> str:
-    """A code that signs this user in once within 15 minutes. It is for their eyes: never log it."""
+async def create_login_code(
+    db: Executor,
+    workspace_id: UUID,
+    user_id: UUID,
+    *,
+    purpose: Literal["sign-in", "password"] = "sign-in",
+    now: datetime | None = None,
+) -> str:
+    """A code that signs this user in once within 15 minutes, or sets their password. It is for their eyes: never log it."""
     code = new_secret()
+    given = {"id": new_id(), "workspace_id": workspace_id, "user_id": user_id, "purpose": purpose}
     try:
-        await CREATE_LOGIN_LINK.run(db, id=new_id(), workspace_id=workspace_id, user_id=user_id, hash=digest(code), now=now)
+        await CREATE_LOGIN_LINK.run(db, **given, hash=digest(code), now=now)
     except asyncpg.ForeignKeyViolationError:
         raise NotFound("There is no such member of this workspace.") from None
     return code

@@ -90,6 +90,17 @@ async def create_user(db: "Connection", email: str, name: str) -> None:
     click.echo(await verbs.create_user(db, email, name))
 
 
+@user.command("unlink")
+@click.argument("email")
+@on_the_database
+async def unlink_user(db: "Connection", email: str) -> None:
+    """Take back who a person is at issuers elsewhere; their next sign-in there links anew, by their verified address."""
+    from askbus.access import directory, identities
+
+    count = await identities.remove_identities(db, await directory.find_user(db, email))
+    click.echo(f"{count} {'identity' if count == 1 else 'identities'} unlinked.")
+
+
 @admin.group
 def member() -> None:
     """Who belongs to a workspace, and as what."""

@@ -16,11 +16,11 @@ _COMMENT = re.compile(
     r"writer: (?P<writers>[a-z, -]+?)(?P<insert_only>, INSERT only)?(?:; expiry \((?P<columns>[a-z_, ]+)\))?\.(?: |$)"
 )
 HASHED = (
-    "sessions", "login_links", "tokens", "frontends",
+    "sessions", "login_links", "tokens", "frontends", "passwords", "sign_in_attempts",
     "oauth_clients", "oauth_requests", "oauth_codes", "oauth_access_tokens", "oauth_refresh_tokens",
 )  # fmt: skip
 DELETED_BY_EXPIRY = (
-    "change_log", "login_links", "threads", "attachments", "webhook_deliveries",
+    "change_log", "login_links", "sign_in_attempts", "threads", "attachments", "webhook_deliveries",
     "oauth_clients", "oauth_requests", "oauth_access_tokens", "oauth_refresh_tokens",
 )  # fmt: skip
 
@@ -88,7 +88,8 @@ async def _grant_table(admin: Connection, table: str, writers: Writers) -> None:
 
 async def _hide_hash(admin: Connection, table: str) -> None:
     columns = await admin.fetch(
-        "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attname <> 'hash'",
+        "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped "
+        "AND attname NOT IN ('hash', 'browser_hash', 'bearer')",
         f"askbus.{table}",
     )
     if not columns:

@@ -1,10 +1,10 @@
-"""One POST to somebody else's server, under the policy: the name is looked up once, checked, and that address is connected to."""
+"""A request to somebody else's server, under the policy: the name is looked up once, checked, and that address is connected to."""
 
 import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from time import time
@@ -17,6 +17,9 @@ Resolve = Callable[[str, int], Awaitable[Sequence[IpAddress]]]
 
 MOST_TRIED = 3
 """Addresses of one name: the first that can be connected to is used."""
+
+READ_AT_ONCE = 16_384
+"""Bytes of an answer, after decompression: what is small on the wire and large unpacked is left in time."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,17 @@ class Answer:
         return self.status is not None and 200 <= self.status < 300
 
 
+@dataclass(frozen=True)
+class Fetched(Answer):
+    """The same with what the other side said: `body` where there is a status, and the `content_type` of it."""
+
+    body: bytes = b""
+    content_type: str = ""
+
+
 class Outbound:
-    """Sends requests to addresses that the policy allows. Nothing is followed, kept open or read but the status and the headers.
+    """Sends requests to addresses that the policy allows. Nothing is followed or kept open, and of an answer to `post` nothing is read
+    but the status and the headers.
 
     The certificates trusted are the system's, or those of SSL_CERT_FILE, unless `tls` says otherwise. Proxies of the environment
     are not used: they would look the name up anew, past the check.
@@ -59,52 +71,82 @@ class Outbound:
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
         """Sends `body` once, within `seconds`, looking up and connecting included. Raises InvalidInput for a forbidden URL."""
-        target = self.policy.check_url(url)
-        try:
-            async with asyncio.timeout(seconds):
-                found = self.policy.check_addresses(target, await self._resolve(target.host, target.port))
-                return await self._post(target, found, body, headers, seconds)
-        except TimeoutError:
-            return Answer(error="timeout")
-        except Refused:
-            return Answer(error="address_refused")
-        except (OSError, UnicodeError):  # the resolver has no name that it could not encode
-            return Answer(error="name_not_found")
+        sent = await self._send(_Sent("POST", url, body, headers, seconds, most=None))
+        return Answer(sent.status, sent.error, sent.retry_after)
 
-    async def _post(
-        self, target: Target, found: Sequence[IpAddress], body: bytes, headers: Mapping[str, str], seconds: float
-    ) -> Answer:
-        answer = Answer(error="name_not_found")
+    async def fetch(
+        self, method: str, url: str, *, seconds: float, most: int, body: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> Fetched:
+        """The same with any method, reading the answer: past `most` bytes it is none (`too_large`). Raises InvalidInput likewise."""
+        return await self._send(_Sent(method, url, body, headers or {}, seconds, most))
+
+    async def _send(self, sent: "_Sent") -> Fetched:
+        target = self.policy.check_url(sent.url)
+        try:
+            async with asyncio.timeout(sent.seconds):
+                found = self.policy.check_addresses(target, await self._resolve(target.host, target.port))
+                return await self._send_to_any(target, found, sent)
+        except TimeoutError:
+            return Fetched(error="timeout")
+        except Refused:
+            return Fetched(error="address_refused")
+        except (OSError, UnicodeError):  # the resolver has no name that it could not encode
+            return Fetched(error="name_not_found")
+
+    async def _send_to_any(self, target: Target, found: Sequence[IpAddress], sent: "_Sent") -> Fetched:
+        answer = Fetched(error="name_not_found")
         for address in found[:MOST_TRIED]:
             try:
-                return await self._post_to(target, address, body, headers, seconds)
+                return await self._send_to(target, address, sent)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 # Nothing was sent yet: another address of the same name may be tried.
-                answer = Answer(error="tls" if isinstance(error.__cause__, ssl.SSLError) or "SSL" in str(error) else "connect")
+                answer = Fetched(error="tls" if isinstance(error.__cause__, ssl.SSLError) or "SSL" in str(error) else "connect")
             except httpx2.TimeoutException:
-                return Answer(error="timeout")
+                return Fetched(error="timeout")
             except (httpx2.HTTPError, httpx2.InvalidURL):
-                return Answer(error="connection")
+                return Fetched(error="connection")
         return answer
 
-    async def _post_to(
-        self, target: Target, address: IpAddress, body: bytes, headers: Mapping[str, str], seconds: float
-    ) -> Answer:
+    async def _send_to(self, target: Target, address: IpAddress, sent: "_Sent") -> Fetched:
         url = httpx2.URL(target.url)
         request = self._http.build_request(
-            "POST",
+            sent.method,
             url.copy_with(host=str(address)),
-            content=body,
-            headers={**headers, "host": url.netloc.decode("ascii")},
-            timeout=httpx2.Timeout(seconds, pool=None),
+            content=sent.body,
+            headers={**sent.headers, "host": url.netloc.decode("ascii")},
+            timeout=httpx2.Timeout(sent.seconds, pool=None),
             # The certificate must be the name's, though the address is what is connected to.
             extensions={"sni_hostname": target.host},
         )
         response = await self._http.send(request, stream=True)
         try:
-            return Answer(status=response.status_code, retry_after=_pause(response.headers.get("retry-after")))
+            answer = Fetched(
+                status=response.status_code,
+                retry_after=_pause(response.headers.get("retry-after")),
+                content_type=response.headers.get("content-type", ""),
+            )
+            if sent.most is None:  # unread: what a stranger answers is of no interest, and may have no end
+                return answer
+            body = bytearray()
+            async for piece in response.aiter_bytes(READ_AT_ONCE):
+                body += piece
+                if len(body) > sent.most:
+                    return Fetched(error="too_large")
+            return replace(answer, body=bytes(body))
         finally:
-            await response.aclose()  # unread: what a stranger answers is of no interest, and may have no end
+            await response.aclose()
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A request as it leaves; `most` bytes of the answer are read, or none of it."""
+
+    method: str
+    url: str
+    body: bytes
+    headers: Mapping[str, str]
+    seconds: float
+    most: int | None
 
 
 async def addresses_of(host: str, port: int) -> Sequence[IpAddress]:

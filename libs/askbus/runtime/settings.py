@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from askbus.access.locales import Locale
 from askbus.access.model import Role
 from askbus.access.zones import TimeZone
+from askbus.identity.model import JwtIssuer, check_issuers
 from askbus.models.config import DEFAULT, ApiKey, Endpoint, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
 from askbus.runtime.secrets import read_sealing_key
@@ -76,6 +77,12 @@ class Settings(BaseSettings):
 
     callout_seed: SecretStr | None = Field(None, description="NATS account seed that signs agents' credentials (gateway only).")
 
+    jwt_issuers: Annotated[dict[str, JwtIssuer], NoDecode, BeforeValidator(_read_json)] = Field(
+        {},
+        description="Issuers whose JWTs are taken as bearer tokens, as JSON: "
+        '{"acme": {"issuer": "https://id.acme.example", "audience": "https://askbus.acme.example"}}; see docs/sign-in.md.',
+    )
+
     sealing_keys: SecretStr | None = Field(
         None,
         description="Keys that seal secrets at rest (question-broker only), 32 bytes each as base64url, separated by commas: the first "
@@ -83,7 +90,8 @@ class Settings(BaseSettings):
     )
     outbound_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_read_names)] = Field(
         (),
-        description="Hosts that webhooks may reach inside private networks, and over plain http, separated by commas: 127.0.0.1, "
+        description="Hosts that webhooks and requests to issuers may reach inside private networks, and over plain http, separated "
+        "by commas: 127.0.0.1, "
         "hooks.internal, hooks.internal:8080.",
     )
     webhook_timeout: float = Field(15, gt=0, description="How long one attempt of a webhook may take.")
@@ -168,6 +176,12 @@ class Settings(BaseSettings):
         for text in () if keys is None else keys.get_secret_value().split(","):
             read_sealing_key(text)
         return keys
+
+    @field_validator("jwt_issuers")
+    @classmethod
+    def _issuers_are_several(cls, issuers: dict[str, JwtIssuer]) -> dict[str, JwtIssuer]:
+        check_issuers(issuers)
+        return issuers
 
     @field_validator("models")
     @classmethod

@@ -87,7 +87,7 @@ class Description:
         if self.body is not None:
             found.add(TooLarge)
         if self.caller is not Caller.ANYBODY:
-            found.add(Unauthenticated)
+            found |= {Unauthenticated, PermissionDenied, InvalidInput}  # the latter two for an issuer's token alone
         if self.changes or self.caller is Caller.PERSON or self.scope is not None:
             found.add(PermissionDenied)
         if "{" in self.path:

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from askbus.access import reads
+from askbus.access.credentials import is_api_token
 from askbus.access.model import Principal, PrincipalKind, Sought
 from askbus.bus import faults
 from askbus.bus.commands import Commands
@@ -30,6 +31,8 @@ from askbus.errors import (
     Unauthenticated,
     Unavailable,
 )
+from askbus.identity.tokens import looks_like_jwt
+from askbus_gateway.signin.bearers import Bearers
 
 log = structlog.get_logger()
 
@@ -58,8 +61,9 @@ class NoBody(BaseModel):
 class Gate:
     """The gateway's own means, shared by its doors."""
 
-    def __init__(self, pool: Pool, commands: Commands, public_url: str) -> None:
+    def __init__(self, pool: Pool, commands: Commands, public_url: str, bearers: Bearers | None = None) -> None:
         self.pool = pool
+        self.bearers = bearers
         self.commands = commands
         self.public_url = public_url.rstrip("/")
         url = urlsplit(public_url)
@@ -70,13 +74,14 @@ class Gate:
         """Browsers keep cookies by host and not by port: two instances on one host need two names."""
 
     async def principal(self, request: Request) -> Principal:
-        """Who is calling, with the rights that they have now. Raises Unauthenticated, and PermissionDenied for foreign pages."""
+        """Who is calling, with the rights that they have now. Raises Unauthenticated, PermissionDenied for foreign pages, and for an
+        issuer's token also what `Bearers.principal` raises."""
         header = request.headers.get("authorization")
         if header is not None:
             scheme, _, token = header.partition(" ")
             if scheme.lower() != "bearer" or not token.strip():
                 raise Unauthenticated("Send `Authorization: Bearer <token>`.")
-            found = await reads.principal_of_token(self.pool, token.strip())
+            found = await self._of_bearer(token.strip(), request.headers.get("askbus-workspace"))
         else:
             cookie = request.cookies.get(self.cookie)
             if cookie is None:
@@ -86,6 +91,11 @@ class Gate:
         if found is None:
             raise Unauthenticated("This session or token is unknown, revoked or expired. Sign in again, or make a new token.")
         return found
+
+    async def _of_bearer(self, token: str, workspace: str | None) -> Principal | None:
+        if is_api_token(token) or self.bearers is None or not looks_like_jwt(token):
+            return await reads.principal_of_token(self.pool, token)
+        return await self.bearers.principal(token, workspace)
 
     async def unless_ended(self, sought: Sequence[Sought], found: Sequence[R | AskbusError]) -> list[R | AskbusError]:
         """What was found for each, but Unauthenticated for those whose session or token ended while they waited. Asked after reading

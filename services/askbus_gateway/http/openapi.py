@@ -27,7 +27,10 @@ The API of askbus, as the console and agents use it. What one may not see does n
 the same `Idempotency-Key` count once. The response header `askbus-trace-id` names the request's trace.
 """
 
-TOKEN = "An API token, or a session's own token."  # noqa: S105  # words about one
+TOKEN = """\
+An API token, or a JWT of an issuer that the deployment trusts; beside one, the header `Askbus-Workspace` names the workspace where its
+person is a member of several.
+"""  # noqa: S105  # words about one
 SESSION = "The cookie that signing in sets."
 PAGE = """\
 A page of another origin can make a browser send its cookie, but not this header: a cookie's changing request without a JSON body needs it,

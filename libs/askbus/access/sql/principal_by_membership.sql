@@ -6,6 +6,5 @@ SELECT m.user_id, m.workspace_id, m.role, m.demo, w.demo_chat, t.scopes, t.proje
   JOIN users u ON u.id = m.user_id
   LEFT JOIN tokens t ON t.id = :id AND t.user_id = m.user_id AND t.workspace_id = m.workspace_id
                     AND t.state = 'active' AND (t.expires_at IS NULL OR t.expires_at > now()) AND (t.kind = 'api' OR w.mcp)
-  LEFT JOIN sessions s ON s.id = :id AND s.user_id = m.user_id AND s.workspace_id = m.workspace_id
-                      AND s.state = 'active' AND s.expires_at > now()
+  LEFT JOIN live_sessions s ON s.id = :id AND s.user_id = m.user_id AND s.workspace_id = m.workspace_id
  WHERE m.user_id = :user_id AND m.workspace_id = :workspace_id AND (t.id IS NOT NULL OR s.id IS NOT NULL)

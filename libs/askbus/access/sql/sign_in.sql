@@ -1,7 +1,7 @@
 -- Uses up a sign-in code and opens a session. Of two uses of one code, one wins. No row: unknown, used or expired.
 WITH used AS (
     UPDATE login_links SET used_at = coalesce(:now, now())
-     WHERE hash = :code_hash AND used_at IS NULL AND expires_at > coalesce(:now, now())
+     WHERE hash = :code_hash AND purpose = 'sign-in' AND used_at IS NULL AND expires_at > coalesce(:now, now())
     RETURNING workspace_id, user_id),
 opened AS (
     INSERT INTO sessions (id, workspace_id, user_id, hash, created_at, expires_at, trace)

@@ -7,7 +7,6 @@ SELECT p.id
          JOIN workspaces w ON w.id = m.workspace_id
          LEFT JOIN tokens t ON t.id = p.id AND t.user_id = m.user_id AND t.workspace_id = m.workspace_id
                            AND t.state = 'active' AND (t.expires_at IS NULL OR t.expires_at > now()) AND (t.kind = 'api' OR w.mcp)
-         LEFT JOIN sessions s ON s.id = p.id AND s.user_id = m.user_id AND s.workspace_id = m.workspace_id
-                             AND s.state = 'active' AND s.expires_at > now()
+         LEFT JOIN live_sessions s ON s.id = p.id AND s.user_id = m.user_id AND s.workspace_id = m.workspace_id
         WHERE m.user_id = p.user_id AND m.workspace_id = p.workspace_id AND (t.id IS NOT NULL OR s.id IS NOT NULL)
        OFFSET 0) standing

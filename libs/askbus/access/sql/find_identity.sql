@@ -1,0 +1,2 @@
+-- Whose identity at an issuer this is.
+SELECT user_id FROM identities WHERE issuer = :issuer AND subject = :subject

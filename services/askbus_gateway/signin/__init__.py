@@ -1,0 +1,1 @@
+"""How people come in: passwords, issuers where they sign in, and the tokens of such issuers."""
