@@ -104,6 +104,7 @@ REQUIREMENTS: dict[str, str] = {
     "I5": "Origin and content type are checked; there is no list of allowed origins, so CORS is off",
     "I6": "every route for dead credentials and strangers; viewer, demo user and other project noun by noun, not by one table",
     "I7": WHOLE,
+    "I8": "questions, messages, tools and signing in by link; MCP, passwords and OAuth registration take from theirs as they come",
     "I9": "webhooks' secrets are sealed, with key ids; keys of providers and remote servers do not exist yet",
     "I10": "sign-ins, tokens, questions, decisions and undos, by id; not readable over the API yet",
     "I12": "one MiB and 32 levels at the HTTP door; the bus has its own limit of a message",

@@ -26,4 +26,5 @@ async def wire(ground: Ground) -> None:
     ground.every(60, "expire_attachments", sweep.expire_attachments)
     ground.every(60, "expire_deliveries", sweep.expire_deliveries)
     ground.every(60, "drop_oauth", sweep.drop_oauth)
+    ground.every(60, "forget_limits", sweep.forget_limits)
     ground.every(60, "prune", sweep.prune)

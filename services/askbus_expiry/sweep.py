@@ -13,6 +13,7 @@ from askbus.attachments.verbs import expire_due as expire_attachments
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool
 from askbus.feed.pruning import prune
+from askbus.limits.verbs import expire_due as forget_limits
 from askbus.oauth.retention import drop_clients, drop_requests, drop_tokens
 from askbus.questions import attending
 from askbus.questions.verbs import expire_due as expire_questions
@@ -112,6 +113,11 @@ class Sweep:
         """Deletes deliveries of webhooks that were settled long ago, with their attempts."""
         while expired := await expire_deliveries(self.pool, keep=KEEP_DELIVERIES, batch=BATCH):
             log.info("webhook_deliveries.expired", count=len(expired))
+
+    async def forget_limits(self) -> None:
+        """Forgets whoever has not come near a rate limit lately."""
+        while await forget_limits(self.pool, batch=FOLDED) == FOLDED:
+            log.info("rate_limits.forgotten", count=FOLDED)
 
     async def prune(self) -> None:
         """Forgets what every relay has passed and nobody can resume from any more."""

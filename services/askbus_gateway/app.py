@@ -11,6 +11,8 @@ from askbus.bus import faults, subjects
 from askbus.bus.envelope import Service
 from askbus.feed.bridge import Bridge, BusTail, Source
 from askbus.feed.tail import Deliver, Tail
+from askbus.limits.address import Proxies
+from askbus.limits.limiter import Limiter
 from askbus.outbound.client import Outbound
 from askbus.outbound.policy import Policy
 from askbus.runtime.ground import Ground
@@ -80,7 +82,8 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     settings = ground.settings
     outbound = Outbound(Policy(settings.outbound_hosts))
     bearers = Bearers(ground.pool, settings.jwt_issuers, outbound)
-    gate = Gate(ground.pool, ground.commands, settings.public_url, bearers)
+    proxies = Proxies(settings.trusted_proxies, settings.forwarded_header)
+    gate = Gate(ground.pool, ground.commands, settings.public_url, Limiter.of(ground.pool, settings), proxies, bearers)
     waits = Waits()
     waiting = Waiting(gate, waits)
     wheel = Wheel(settings.heartbeat, settings.stream_age)

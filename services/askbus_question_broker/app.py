@@ -9,6 +9,7 @@ from askbus.bus.envelope import Service
 from askbus.bus.fact import Fact
 from askbus.bus.streams import SETTLED
 from askbus.bus.worker import Handler
+from askbus.limits.limiter import Limiter
 from askbus.outbound.client import Outbound
 from askbus.outbound.policy import Policy
 from askbus.questions.attention import MarkSeen, SnoozeQuestion
@@ -51,7 +52,7 @@ async def wire(ground: Ground) -> None:
     ground.answers(MarkSeen, handlers.on_mark_seen)
     ground.answers(SnoozeQuestion, handlers.on_snooze_question)
 
-    doors = Doors(ground.pool, handlers, ground.nudge)
+    doors = Doors(ground.pool, handlers, Limiter.of(ground.pool, ground.settings), ground.nudge)
     for verb, door in doors.table().items():
         agent_door(ground.broker, Service.QUESTION_BROKER, "question", verb)(door)
 

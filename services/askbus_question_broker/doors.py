@@ -13,6 +13,8 @@ from askbus.access.model import Scope
 from askbus.bus.app import TokenId
 from askbus.db.pool import Pool
 from askbus.errors import NotFound
+from askbus.limits.limiter import Limiter
+from askbus.limits.model import Limited
 from askbus.questions import reads, verbs
 from askbus.questions.agents import AskRequest, AskSetRequest, Heard, HeardRequest, ListRequest, OneRequest, UntoldRequest
 from askbus.questions.model import AskQuestion, CancelQuestion, Question, QuestionDetail, QuestionPage, Untold
@@ -40,9 +42,10 @@ def fitting(items: Sequence[M], most: int = LARGEST_REPLY) -> tuple[M, ...]:
 class Doors:
     """Handlers of `agent.<p>.question.<verb>`."""
 
-    def __init__(self, pool: Pool, handlers: Handlers, committed: Callable[[], None]) -> None:
+    def __init__(self, pool: Pool, handlers: Handlers, limits: Limiter, committed: Callable[[], None]) -> None:
         self.pool = pool
         self.handlers = handlers
+        self.limits = limits
         self.committed = committed
 
     def table(self) -> dict[str, Callable[..., Awaitable[Any]]]:
@@ -59,6 +62,7 @@ class Doors:
 
     async def on_ask(self, request: AskRequest, token: TokenId) -> Question:
         by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
+        await self.limits.take(Limited.ASK, by)
         command = AskQuestion(command_id=request.question_id, by=by, question_id=request.question_id, ask=request.ask)
         question = await self.handlers.on_ask_question(command)
         self.committed()
@@ -66,6 +70,7 @@ class Doors:
 
     async def on_ask_many(self, request: AskSetRequest, token: TokenId) -> AskedSet:
         by = await access.agent(self.pool, token, Scope.QUESTIONS_ASK)
+        await self.limits.take(Limited.ASK, by, len(request.said.questions))
         command = AskQuestions(command_id=request.set_id, by=by, set_id=request.set_id, said=request.said)
         asked = await self.handlers.on_ask_questions(command)
         self.committed()

@@ -77,6 +77,7 @@ async def stage(trace_ratio: float) -> AsyncIterator[Stage]:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="askbus-bench-")))
         model = await opened.enter_async_context(ScriptedModel(SCRIPT))
         env = {"ASKBUS_MODEL_BASE_URL": model.base_url, "ASKBUS_TRACE_RATIO": str(trace_ratio)}
+        env |= dict.fromkeys(("ASKBUS_LIMIT_CHAT", "ASKBUS_LIMIT_ASK", "ASKBUS_LIMIT_TOOLS"), "0")
         stack = await opened.enter_async_context(Stack(Options(data=folder, services=SPECS, env=env)))
         db = await opened.enter_async_context(open_pool(stack.database_url, size=4, name="bench"))
         await _make_floor(stack.postgres.url)

@@ -5,7 +5,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from askbus.errors import TimedOut, Unavailable
+from askbus.errors import RateLimited, TimedOut, Unavailable
 
 T = TypeVar("T")
 
@@ -17,7 +17,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 3.0
 
 
 async def persistently(call: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """What `call` returns, made again after each Unavailable and TimedOut for `seconds`. It must be safe to make twice.
+    """What `call` returns, made again after each Unavailable and TimedOut for `seconds`, and after RateLimited where the time that it says
+    to wait ends before these do. It must be safe to make twice.
 
     Raises the last of these once the time is over, and everything else at once.
     """
@@ -31,6 +32,12 @@ async def persistently(call: Callable[[], Awaitable[T]], seconds: float) -> T:
             left = deadline - loop.time()
             if left <= 0:
                 raise
+        except RateLimited as error:
+            pause = error.details.get("retry_after")
+            if not isinstance(pause, int | float) or pause > deadline - loop.time():
+                raise
+            await asyncio.sleep(pause)
+            continue
         await asyncio.sleep(min(left, jittered(longest)))
         longest = min(2 * longest, LONGEST_PAUSE)
 

@@ -11,6 +11,7 @@ from askbus.access.locales import Locale
 from askbus.access.model import Role
 from askbus.access.zones import TimeZone
 from askbus.identity.model import JwtIssuer, check_issuers
+from askbus.limits.address import Network
 from askbus.models.config import DEFAULT, ApiKey, Endpoint, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
 from askbus.runtime.secrets import read_sealing_key
@@ -96,6 +97,37 @@ class Settings(BaseSettings):
     )
     webhook_timeout: float = Field(15, gt=0, description="How long one attempt of a webhook may take.")
     webhook_slots: int = Field(32, ge=1, description="How many attempts of webhooks one question-broker makes at once.")
+
+    limit_chat: int = Field(
+        60,
+        ge=0,
+        le=1_000_000,
+        description="Messages a minute that one person, or one token, may send to the assistant; 0: no limit.",
+    )
+    limit_ask: int = Field(
+        240, ge=0, le=1_000_000, description="Questions a minute that one person, or one token, may ask; 0: no limit."
+    )
+    limit_tools: int = Field(
+        600, ge=0, le=1_000_000, description="Tools a minute that one person, or one token, may call directly; 0: no limit."
+    )
+    limit_mcp: int = Field(600, ge=0, le=1_000_000, description="Requests a minute that one token may send to /mcp; 0: no limit.")
+    limit_sign_in_account: int = Field(
+        10, ge=0, le=1_000_000, description="Tries to sign in to one account in a quarter of an hour; 0: no limit."
+    )
+    limit_sign_in_address: int = Field(
+        60, ge=0, le=1_000_000, description="Tries to sign in from one address in a quarter of an hour; 0: no limit."
+    )
+    limit_register: int = Field(
+        30, ge=0, le=1_000_000, description="OAuth clients that may be registered from one address in an hour; 0: no limit."
+    )
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_read_names)] = Field(
+        (),
+        description="Addresses of the proxies before the gateway, separated by commas: 10.0.0.7, 192.168.0.0/16. From these alone the "
+        "client's address is taken, from `forwarded_header`.",
+    )
+    forwarded_header: Literal["x-forwarded-for", "forwarded"] = Field(
+        "x-forwarded-for", description="The one header in which these proxies say whom they speak for."
+    )
 
     model_base_url: Endpoint = Field("https://api.openai.com/v1", description="Any OpenAI-compatible endpoint.")
     model_api_key: ApiKey | None = Field(None, description="Its key.")

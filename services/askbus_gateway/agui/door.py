@@ -101,6 +101,7 @@ class AgUi:
         headers={KEY: A_KEY},
         refuses=(Conflict, TimedOut),
         scope=Scope.CHAT,
+        limited=True,
     )
     async def run(self, request: Request) -> Response | Streamed:
         """A run of AG-UI: a message, a resume, or neither; then the conversation is joined as it stands."""

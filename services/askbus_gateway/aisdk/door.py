@@ -12,6 +12,7 @@ from starlette.routing import Route
 from askbus.access.model import Principal, PrincipalKind, Scope
 from askbus.db.ids import new_id
 from askbus.errors import Conflict, InvalidInput, NotFound, TimedOut
+from askbus.limits.model import Limited
 from askbus.threads.model import ClientThreadId
 from askbus.turns import reads as turns
 from askbus.turns.model import RetryTurn, TurnDetail, TurnState
@@ -119,6 +120,7 @@ class Chat:
         headers={KEY: A_KEY},
         refuses=(Conflict, TimedOut),
         scope=Scope.CHAT,
+        limited=True,
     )
     async def post(self, request: Request) -> Response | Streamed:
         """A message, the assistant's message with what the client completed in it, or the wish for another answer."""
@@ -144,6 +146,7 @@ class Chat:
         turn = None if thread_id is None else await self.desk.latest(by, thread_id)
         if thread_id is None or turn is None:
             raise NotFound("There is nothing to answer again.")
+        await self.gate.limits.take(Limited.CHAT, by)
         command = RetryTurn(command_id=uuid4(), by=by, turn_id=new_id(), again=turn.id, client_message_id=str(uuid4()))
         return self._stream(by, thread_id, (await self.gate.commands.ask(command)).id)
 

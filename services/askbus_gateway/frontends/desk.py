@@ -12,6 +12,7 @@ from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
 from askbus.db.statements import Row, Statement
 from askbus.errors import Conflict, NotFound, PermissionDenied, Unavailable
+from askbus.limits.model import Limited
 from askbus.models.clean import clean_text
 from askbus.threads.model import CreateThread
 from askbus.turns import reads as turns
@@ -110,6 +111,7 @@ class Desk:
             )
         except ValidationError as error:
             raise invalid(error) from None
+        await self.gate.limits.take(Limited.CHAT, by)
         turn = await self.gate.commands.ask(command)
         return turn, turn.id == turn_id
 

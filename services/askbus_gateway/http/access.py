@@ -13,6 +13,7 @@ from askbus.access.locales import Locale
 from askbus.access.model import Scope
 from askbus.access.zones import Moment, TimeZone
 from askbus.errors import NotFound, PermissionDenied, Unauthenticated
+from askbus.limits.model import Limited
 from askbus.runtime.telemetry import traceparent
 from askbus_gateway.http.described import Caller, described, route
 from askbus_gateway.http.gate import Gate, body, path_id, present, refuse_foreign_pages, require_person
@@ -98,10 +99,11 @@ class Access:
         by = await self.gate.principal(request)
         return present(MemberList(members=await reads.members_of(self.gate.pool, by, path_id(request))))
 
-    @described({201: reads.Me}, body=SignInBody, refuses=(PermissionDenied, Unauthenticated), caller=Caller.ANYBODY)
+    @described({201: reads.Me}, body=SignInBody, refuses=(PermissionDenied, Unauthenticated), caller=Caller.ANYBODY, limited=True)
     async def sign_in(self, request: Request) -> Response:
         """Sign in with the `code` of the link."""
         refuse_foreign_pages(request)
+        await self.gate.limits.take(Limited.SIGN_IN_ADDRESS, self.gate.address(request))
         said = await body(request, SignInBody)
         session = await verbs.sign_in(self.gate.pool, said.code, trace=traceparent())
         by = await reads.principal_of_session(self.gate.pool, session.cookie)

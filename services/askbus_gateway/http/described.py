@@ -18,6 +18,7 @@ from askbus.errors import (
     InvalidInput,
     NotFound,
     PermissionDenied,
+    RateLimited,
     TimedOut,
     TooLarge,
     Unauthenticated,
@@ -74,6 +75,7 @@ class Description:
     caller: Caller
     scope: Scope | None
     idempotent: bool
+    limited: bool
 
     @property
     def changes(self) -> bool:
@@ -90,6 +92,8 @@ class Description:
             found |= {Unauthenticated, PermissionDenied, InvalidInput}  # the latter two for an issuer's token alone
         if self.changes or self.caller is Caller.PERSON or self.scope is not None:
             found.add(PermissionDenied)
+        if self.limited:
+            found.add(RateLimited)
         if "{" in self.path:
             found.add(NotFound)
         if self.idempotent:
@@ -123,13 +127,14 @@ def described(
     caller: Caller = Caller.KNOWN,
     scope: Scope | None = None,
     idempotent: bool = False,
+    limited: bool = False,
 ) -> Callable[[E], E]:
     """Says of an endpoint what it takes and answers; its docstring is what it does, in the words of docs/api.md.
 
     `answers`: the model of a 200, or what there is by status. `body`, `query`: the models of the JSON body and of the query.
     `headers`: those that it reads, and what each is for. `params`: the types of what stands in the path and is no UUID.
     `refuses`: errors beyond those that follow from the rest, as `Description.errors` has them. `idempotent`: it takes
-    `Idempotency-Key` and asks the owner of a state.
+    `Idempotency-Key` and asks the owner of a state. `limited`: a rate limit counts it.
     """
     rest = {
         "body": body,
@@ -140,6 +145,7 @@ def described(
         "caller": caller,
         "scope": scope,
         "idempotent": idempotent,
+        "limited": limited,
     }
 
     def mark(endpoint: E) -> E:

@@ -32,6 +32,8 @@ from askbus.errors import (
     Unavailable,
 )
 from askbus.identity.tokens import looks_like_jwt
+from askbus.limits.address import Proxies
+from askbus.limits.limiter import Limiter
 from askbus_gateway.signin.bearers import Bearers
 
 log = structlog.get_logger()
@@ -61,10 +63,20 @@ class NoBody(BaseModel):
 class Gate:
     """The gateway's own means, shared by its doors."""
 
-    def __init__(self, pool: Pool, commands: Commands, public_url: str, bearers: Bearers | None = None) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        commands: Commands,
+        public_url: str,
+        limits: Limiter,
+        proxies: Proxies,
+        bearers: Bearers | None = None,
+    ) -> None:
         self.pool = pool
         self.bearers = bearers
         self.commands = commands
+        self.limits = limits
+        self.proxies = proxies
         self.public_url = public_url.rstrip("/")
         url = urlsplit(public_url)
         self.secure = url.scheme == "https" or url.hostname not in LOOPBACK
@@ -96,6 +108,10 @@ class Gate:
         if is_api_token(token) or self.bearers is None or not looks_like_jwt(token):
             return await reads.principal_of_token(self.pool, token)
         return await self.bearers.principal(token, workspace)
+
+    def address(self, request: Request) -> str:
+        """Where the request comes from, as limits count it: the socket's address, or what a trusted proxy says."""
+        return self.proxies.client(request.client.host if request.client else None, request.headers.raw)
 
     async def unless_ended(self, sought: Sequence[Sought], found: Sequence[R | AskbusError]) -> list[R | AskbusError]:
         """What was found for each, but Unauthenticated for those whose session or token ended while they waited. Asked after reading

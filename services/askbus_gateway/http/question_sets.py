@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from askbus.access.model import Principal, Scope
 from askbus.errors import NotFound, TimedOut
+from askbus.limits.model import Limited
 from askbus.questions import reads
 from askbus.questions.sets import MOST_IN_SET, AskQuestions, AskSet
 from askbus_gateway.http.described import described, route
@@ -59,7 +60,12 @@ class QuestionSets:
         ]
 
     @described(
-        {200: AskedTogether, 201: AskedTogether}, body=AskSetBody, refuses=(NotFound,), scope=Scope.QUESTIONS_ASK, idempotent=True
+        {200: AskedTogether, 201: AskedTogether},
+        body=AskSetBody,
+        refuses=(NotFound,),
+        scope=Scope.QUESTIONS_ASK,
+        idempotent=True,
+        limited=True,
     )
     async def ask(self, request: Request) -> Response:
         """Ask up to 20 as one, all or none; `wait_seconds` waits until each has an outcome."""
@@ -67,6 +73,7 @@ class QuestionSets:
         said = await body(request, AskSetBody)
         key = command_id(request)
         asks = AskSet(questions=said.questions)
+        await self.gate.limits.take(Limited.ASK, by, len(said.questions))
         asked = await self.gate.commands.ask(AskQuestions(command_id=key, by=by, set_id=key, said=asks))
         together = await self._together(request, by, tuple(one.id for one in asked.questions), said.wait_seconds)
         return present(together, 201 if any(one.asked for one in asked.questions) else 200)

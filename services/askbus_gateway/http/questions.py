@@ -11,6 +11,7 @@ from starlette.routing import Route
 from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
 from askbus.errors import NotFound, TimedOut
+from askbus.limits.model import Limited
 from askbus.questions import reads
 from askbus.questions.model import (
     LONGEST_WAIT,
@@ -101,7 +102,9 @@ class Questions:
         by = await self.gate.principal(request)
         return present(await reads.counts(self.gate.pool, by))
 
-    @described({200: Asked, 201: Asked}, body=AskBody, refuses=(NotFound,), scope=Scope.QUESTIONS_ASK, idempotent=True)
+    @described(
+        {200: Asked, 201: Asked}, body=AskBody, refuses=(NotFound,), scope=Scope.QUESTIONS_ASK, idempotent=True, limited=True
+    )
     async def ask(self, request: Request) -> Response:
         """Ask; `wait_seconds` waits for the outcome."""
         by = await self.gate.principal(request)
@@ -109,6 +112,7 @@ class Questions:
         key = command_id(request)
         question_id = key if "idempotency-key" in request.headers else new_id()
         ask = Ask.model_validate(said.model_dump(exclude={"wait_seconds"}, exclude_unset=True))
+        await self.gate.limits.take(Limited.ASK, by)
         question = await self.gate.commands.ask(AskQuestion(command_id=key, by=by, question_id=question_id, ask=ask))
         detail = await self._settled(request, by, question.id, said.wait_seconds)
         return present(Asked.of(detail), 201 if question.id == question_id else 200)

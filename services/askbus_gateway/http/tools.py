@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from askbus.errors import NotFound
+from askbus.limits.model import Limited
 from askbus.runtime.settings import Settings
 from askbus.tools.model import CallTool, ToolAnswer, ToolSpec
 from askbus.tools.openapi import document
@@ -50,7 +51,7 @@ class Tools:
         by = await self.gate.principal(request)
         return JSONResponse(document(spec for spec in self.tools.values() if by.may(spec.scope)))
 
-    @described(ToolAnswer, body=CallBody, params={"name": str}, idempotent=True)
+    @described(ToolAnswer, body=CallBody, params={"name": str}, idempotent=True, limited=True)
     async def call(self, request: Request) -> Response:
         """Run one; GET /v1/tools describes each."""
         by = await self.gate.principal(request)
@@ -62,5 +63,6 @@ class Tools:
         command = CallTool(
             command_id=command_id(request), by=by, project_id=said.project_id, name=spec.name, arguments=said.arguments
         )
+        await self.gate.limits.take(Limited.TOOLS, by)
         answer: ToolAnswer = await while_connected(request, self.gate.commands.ask(command, timeout=self.seconds))
         return present(answer)

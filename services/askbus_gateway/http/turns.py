@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
+from askbus.limits.model import Limited
 from askbus.runtime.health import Receive, Send
 from askbus.turns import reads
 from askbus.turns.model import (
@@ -83,6 +84,7 @@ class Turns:
         headers={"Accept": "`text/event-stream` for the stream."},
         scope=Scope.CHAT,
         idempotent=True,
+        limited=True,
     )
     async def start(self, request: Request) -> tuple[Principal, Turn]:
         """A message; answers with the turn, or with its stream."""
@@ -101,6 +103,7 @@ class Turns:
             attachments=said.attachments,
             context=said.context,
         )
+        await self.gate.limits.take(Limited.CHAT, by)
         return by, await self.gate.commands.ask(command)
 
     @described(
@@ -109,6 +112,7 @@ class Turns:
         headers={"Accept": "`text/event-stream` for the stream."},
         scope=Scope.CHAT,
         idempotent=True,
+        limited=True,
     )
     async def retry(self, request: Request) -> tuple[Principal, Turn]:
         """Answer its message once more; the old turn stays, marked as replaced."""
@@ -124,6 +128,7 @@ class Turns:
             client_message_id=said.client_message_id or str(key),
             overlap=said.overlap,
         )
+        await self.gate.limits.take(Limited.CHAT, by)
         return by, await self.gate.commands.ask(command)
 
     @described(TurnDetail, scope=Scope.CHAT)
