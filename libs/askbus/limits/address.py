@@ -66,7 +66,8 @@ class Proxies:
 
 def _forwarded(text: str) -> list[str]:
     """The `for` of each element; an element without one, or what is no list of them, says nothing, which ends the walk there."""
-    said, element, at = [], "", 0
+    said: list[str] = []
+    element, at = "", 0
     while at <= len(text):
         pair = _PAIR.match(text, at)
         if pair is None:
