@@ -82,8 +82,9 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     settings = ground.settings
     outbound = Outbound(Policy(settings.outbound_hosts))
     bearers = Bearers(ground.pool, settings.jwt_issuers, outbound)
+    limits = Limiter.of(ground.pool, settings)
     proxies = Proxies(settings.trusted_proxies, settings.forwarded_header)
-    gate = Gate(ground.pool, ground.commands, settings.public_url, Limiter.of(ground.pool, settings), proxies, bearers)
+    gate = Gate(ground.pool, ground.commands, settings.public_url, limits=limits, proxies=proxies, bearers=bearers)
     waits = Waits()
     waiting = Waiting(gate, waits)
     wheel = Wheel(settings.heartbeat, settings.stream_age)

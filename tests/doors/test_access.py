@@ -67,7 +67,7 @@ async def test_a_sign_in_code_opens_a_session_in_a_guarded_cookie(questions: Com
 )
 def test_cookies_are_secure_everywhere_but_on_this_machine(public_url: str, secure: bool) -> None:
     """Two instances on one machine keep two cookies, since a browser tells hosts apart and not ports."""
-    gate = Gate(None, None, public_url, None, None)  # type: ignore[arg-type]
+    gate = Gate(None, None, public_url, limits=None, proxies=None)  # type: ignore[arg-type]
     assert gate.secure is secure
     assert gate.cookie == ("askbus_session_8080" if ":8080" in public_url else "askbus_session")
 

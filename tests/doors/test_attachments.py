@@ -119,7 +119,7 @@ async def test_the_door_reads_no_further_than_the_cap() -> None:
         return {"type": "http.request", "body": b"x" * 1024, "more_body": True}
 
     settings = Settings.load(database_url="postgresql://nowhere", nats_url="nats://nowhere", attachment_text_bytes=2048)
-    door = Attachments(Gate(None, None, "http://localhost", None, None), settings)  # type: ignore[arg-type]  # reading asks neither
+    door = Attachments(Gate(None, None, "http://localhost", limits=None, proxies=None), settings)  # type: ignore[arg-type]  # reading asks neither
     scope = {"type": "http", "method": "POST", "headers": []}
     with pytest.raises(TooLarge):
         await door.read(Request(scope, endless), "text/csv; charset=utf-8")

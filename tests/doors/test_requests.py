@@ -9,10 +9,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from askbus.db.pool import Pool
+from askbus.incoming import DEEPEST_JSON, LARGEST_BODY
 from askbus.testing.composed import Composed
 from askbus.testing.people import Company, give_token
 from askbus.testing.waiting import until
-from askbus_gateway.http.gate import DEEPEST_JSON, LARGEST_BODY
 
 JSON = {"content-type": "application/json"}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from askbus.errors import InvalidInput
-from askbus_gateway.http.gate import DEEPEST_JSON, LARGEST_BODY, refuse_hostile
+from askbus.incoming import DEEPEST_JSON, LARGEST_BODY, refuse_hostile
 
 pytestmark = pytest.mark.requirement("I12")
 

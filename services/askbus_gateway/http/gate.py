@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -32,6 +31,7 @@ from askbus.errors import (
     Unavailable,
 )
 from askbus.identity.tokens import looks_like_jwt
+from askbus.incoming import LARGEST_BODY, NO_NUL, refuse_hostile
 from askbus.limits.address import Proxies
 from askbus.limits.limiter import Limiter
 from askbus_gateway.signin.bearers import Bearers
@@ -41,14 +41,6 @@ log = structlog.get_logger()
 B = TypeVar("B", bound=BaseModel)
 R = TypeVar("R")
 Endpoint = Callable[[Request], Awaitable[Response]]
-
-LARGEST_BODY = 1 << 20
-"""Bytes of one request's body."""
-DEEPEST_JSON = 32
-"""Levels of nesting in a request's JSON."""
-
-NO_NUL = "No text may contain the character U+0000."
-"""Postgres stores it in none."""
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -68,6 +60,7 @@ class Gate:
         pool: Pool,
         commands: Commands,
         public_url: str,
+        *,
         limits: Limiter,
         proxies: Proxies,
         bearers: Bearers | None = None,
@@ -189,31 +182,6 @@ async def _read(request: Request, most: int) -> bytes:
         if len(data) > most:
             raise too_large
     return bytes(data)
-
-
-_TEXTS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-"""A JSON text, or what is left of one that does not end: possessive, so that no input makes it go back over what it has read."""
-_NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
-_BRACES = bytes.maketrans(b"{}", b"[]")
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-
-
-def refuse_hostile(data: bytes) -> None:
-    """Before parsing, in time that grows with the size alone. Raises InvalidInput for what is nested too deep for a parser that
-    recurses, and for U+0000, which Postgres stores in no text."""
-    if b"\\u0000" in data and _NUL.search(data):
-        raise InvalidInput(NO_NUL)
-    if data.count(b"[") + data.count(b"{") <= DEEPEST_JSON:
-        return
-    brackets = _TEXTS.sub(b"", data).translate(_BRACES, _NO_BRACKETS)
-    for _level in range(DEEPEST_JSON):
-        left = len(brackets)
-        brackets = brackets.replace(b"[]", b"")  # the innermost level
-        if not brackets:
-            return
-        if len(brackets) == left:
-            break
-    raise InvalidInput(f"The body is no JSON, or is nested more than {DEEPEST_JSON} levels deep.")
 
 
 def path_id(request: Request, name: str = "id") -> UUID:
