@@ -35,6 +35,7 @@ from askbus_gateway.http.metrics import Metrics
 from askbus_gateway.http.openapi import Document
 from askbus_gateway.http.question_sets import QuestionSets
 from askbus_gateway.http.questions import Questions
+from askbus_gateway.http.team import Team
 from askbus_gateway.http.threads import Threads
 from askbus_gateway.http.tools import Tools
 from askbus_gateway.http.turns import Turns
@@ -96,6 +97,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     turns = TurnStreams(ground.pool, ground.nc, hub, heartbeat=settings.heartbeat, age=settings.stream_age)
     routes = [
         *Access(gate).routes(),
+        *Team(gate, settings.configured_models()).routes(),
         *QuestionSets(gate, waiting).routes(),
         *Inbox(gate).routes(),
         *Questions(gate, waiting).routes(),

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from collections.abc import Awaitable, Callable
 from functools import partial
 from uuid import uuid4
 
@@ -19,7 +20,7 @@ from askbus.db.pool import Pool
 from askbus.errors import InvalidInput, TimedOut, Unauthenticated, Unavailable
 from askbus.questions.agents import AskRequest
 from askbus.questions.model import Ask, AskQuestion
-from askbus.testing.people import Company, give_token
+from askbus.testing.people import Agent, Company, give_token
 from askbus.testing.waiting import until
 
 
@@ -171,10 +172,22 @@ async def test_an_agent_connects_once_somebody_can_say_who_it_is(stage: Stage, c
         assert await bus.list_open() == ()
 
 
-@pytest.mark.requirement("I7")
-async def test_a_revoked_token_ends_its_connections_and_no_others(stage: Stage, company: Company, pool: Pool) -> None:
-    """NATS itself closes them, whatever the agent does; a client that only listens is told why."""
-    agent, other = await give_token(pool, company["mia"]), await give_token(pool, company["mia"])
+async def be_revoked(pool: Pool, company: Company, agent: Agent) -> None:
+    await verbs.revoke_token(pool, company["mia"].principal, agent.id)
+
+
+async def be_put_out(pool: Pool, company: Company, agent: Agent) -> None:
+    """However a membership ends."""
+    await pool.execute("DELETE FROM memberships WHERE user_id = $1", company["mia"].id)
+
+
+@pytest.mark.requirement("I7", "I3")
+@pytest.mark.parametrize("end", [be_revoked, be_put_out])
+async def test_a_token_that_ends_takes_its_connections_with_it_and_no_others(
+    end: Callable[[Pool, Company, Agent], Awaitable[None]], stage: Stage, company: Company, pool: Pool
+) -> None:
+    """Revoked, or its owner is removed: NATS itself closes them, whatever the agent does; a client that only listens is told why."""
+    agent, other = await give_token(pool, company["mia"]), await give_token(pool, company["max"])
     closed = asyncio.Event()
 
     async def on_close() -> None:
@@ -184,7 +197,7 @@ async def test_a_revoked_token_ends_its_connections_and_no_others(stage: Stage, 
     staying = await nats.connect(stage.nats.url, token=other.token, allow_reconnect=False)
     async with BusClient(stage.nats.url, agent.token) as bus:
         listening = asyncio.create_task(anext(bus.outcomes()))
-        await verbs.revoke_token(pool, company["mia"].principal, agent.id)
+        await end(pool, company, agent)
         async with asyncio.timeout(10):
             await closed.wait()
             with pytest.raises(Unauthenticated):

@@ -40,6 +40,14 @@ async def questions(database: TestDatabase, nats_server: Server, company: Compan
 
 
 @pytest.fixture
+async def team(database: TestDatabase, nats_server: Server, company: Company) -> AsyncIterator[Composed]:
+    """The gateway alone: what it owns itself."""
+    await provision(nats_server.url, ack_wait=1)
+    async with compose(database, nats_server.url, [(Service.GATEWAY, make_gateway)]) as running:
+        yield running
+
+
+@pytest.fixture
 async def shop(postgres_server: Server) -> AsyncIterator[TeamDatabase]:
     """The team's own records, in a database of their own that is prepared for askbus."""
     async with team_database(postgres_server.url, ledger=True) as team:

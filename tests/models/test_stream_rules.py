@@ -48,6 +48,7 @@ def principal(*scopes: Scope, kind: PrincipalKind = PrincipalKind.TOKEN, **more:
         (change("record", project=None, workspace=uuid4()), False, False),
         (change("turn", user=MAX), False, False),
         (change("turn", project=SOUTH, user=MIA), False, True),
+        *((change(entity, project=None), False, True) for entity in ("webhook", "workspace", "project", "member", "invitation")),
         *((change(entity, user=MIA), False, False) for entity in sorted(MACHINE_ONLY)),
         (change("secret"), False, False),
     ],
@@ -66,7 +67,8 @@ def test_a_token_follows_what_its_scopes_let_it_read() -> None:
     assert followed(principal(Scope.QUESTIONS_ASK), None) == {"question"}
     assert followed(principal(Scope.QUESTIONS_ANSWER), None) == {"question"}
     assert followed(principal(Scope.ACTIONS_PROPOSE, Scope.CHAT), None) == {"action", "thread", "turn"}
-    assert followed(principal(kind=PrincipalKind.SESSION), None) == {"question", "action", "standing_approval", "webhook"}
+    managed = {"webhook", "workspace", "project", "member", "invitation"}
+    assert followed(principal(kind=PrincipalKind.SESSION), None) == {"question", "action", "standing_approval"} | managed
     assert followed(principal(*Scope, kind=PrincipalKind.SESSION), None) == RULES.keys()
     assert followed(principal(*Scope, kind=PrincipalKind.SESSION), frozenset({"action", "turn"})) == {"action", "turn"}
 

@@ -72,7 +72,10 @@ RULES: Mapping[str, Rule] = {
     "thread": Rule(mine, lambda by: by.may(Scope.CHAT)),
     "turn": Rule(mine, lambda by: by.may(Scope.CHAT)),
     "record": Rule(in_its_project, lambda by: by.may(Scope.DATA_READ)),
-    "webhook": Rule(admins, lambda by: by.kind is PrincipalKind.SESSION),
+    **{
+        entity: Rule(admins, lambda by: by.kind is PrincipalKind.SESSION)
+        for entity in ("webhook", "workspace", "project", "member", "invitation")
+    },
 }
 
 MACHINE_ONLY = frozenset({"membership", "session", "token", "tool_call", "tool_run"})

@@ -1,9 +1,18 @@
 -- Makes a user a member of a workspace, or changes their role. The last owner stays one.
--- The owners' rows are locked first: of two owners who demote each other at once, the second finds itself the last.
-WITH owners AS MATERIALIZED (
-    SELECT user_id FROM memberships WHERE workspace_id = :workspace_id AND role = 'owner' ORDER BY user_id FOR UPDATE)
-INSERT INTO memberships (workspace_id, user_id, role, demo, trace) VALUES (:workspace_id, :user_id, :role, :demo, :trace)
-    ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = EXCLUDED.role, demo = EXCLUDED.demo, trace = EXCLUDED.trace
-    WHERE EXCLUDED.role = 'owner' OR NOT EXISTS (SELECT FROM owners o WHERE o.user_id = memberships.user_id)
-       OR EXISTS (SELECT FROM owners o WHERE o.user_id <> memberships.user_id)
-RETURNING role
+-- The owners' rows are locked first, with their own, in one order: of two owners who demote each other at once, the second finds itself
+-- the last.
+WITH locked AS MATERIALIZED (
+    SELECT user_id, role FROM memberships
+     WHERE workspace_id = :workspace_id AND (role = 'owner' OR user_id = :user_id)
+     ORDER BY user_id FOR UPDATE),
+owners AS (SELECT user_id FROM locked WHERE role = 'owner'),
+moved AS (
+    INSERT INTO memberships (workspace_id, user_id, role, demo, trace) VALUES (:workspace_id, :user_id, :role, :demo, :trace)
+        ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = EXCLUDED.role, demo = EXCLUDED.demo, trace = EXCLUDED.trace
+        WHERE EXCLUDED.role = 'owner' OR NOT EXISTS (SELECT FROM owners o WHERE o.user_id = memberships.user_id)
+           OR EXISTS (SELECT FROM owners o WHERE o.user_id <> memberships.user_id)
+    RETURNING workspace_id, user_id, role, xmax = 0 AS fresh),
+audited AS (
+    INSERT INTO audit_log (workspace_id, via, event, entity, entity_id)
+    SELECT workspace_id, 'command-line', CASE WHEN fresh THEN 'member.added' ELSE 'member.changed' END, 'user', user_id FROM moved)
+SELECT role FROM moved
