@@ -6,6 +6,7 @@ from collections.abc import Callable
 import structlog
 
 from askbus.access.identities import drop_sign_ins
+from askbus.access.invitations import expire_due as expire_invitations
 from askbus.access.verbs import drop_login_codes, expire_sessions, expire_tokens
 from askbus.actions.verbs import expire_due as expire_actions
 from askbus.approvals.verbs import expire_due as expire_approvals
@@ -78,11 +79,13 @@ class Sweep:
             log.info("standing_approvals.expired", count=len(expired))
 
     async def expire_credentials(self) -> None:
-        """The same for sessions and API tokens; sign-in codes and begun sign-ins that nobody can use any more are deleted."""
+        """The same for sessions, API tokens and invitations; sign-in codes and begun sign-ins that nobody can use any more are deleted."""
         while expired := await expire_sessions(self.pool, batch=BATCH):
             log.info("sessions.expired", count=len(expired))
         while expired := await expire_tokens(self.pool, batch=BATCH):
             log.info("tokens.expired", count=len(expired))
+        while expired := await expire_invitations(self.pool, batch=BATCH):
+            log.info("invitations.expired", count=len(expired))
         while dropped := await drop_login_codes(self.pool, batch=BATCH):
             log.info("login_codes.dropped", count=len(dropped))
         while left := await drop_sign_ins(self.pool, batch=BATCH):

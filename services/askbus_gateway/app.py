@@ -31,6 +31,7 @@ from askbus_gateway.http.approvals import Approvals
 from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.inbox import Inbox
+from askbus_gateway.http.invitations import Invitations
 from askbus_gateway.http.metrics import Metrics
 from askbus_gateway.http.openapi import Document
 from askbus_gateway.http.question_sets import QuestionSets
@@ -98,6 +99,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     routes = [
         *Access(gate).routes(),
         *Team(gate, settings.configured_models()).routes(),
+        *Invitations(gate).routes(),
         *QuestionSets(gate, waiting).routes(),
         *Inbox(gate).routes(),
         *Questions(gate, waiting).routes(),

@@ -17,7 +17,9 @@ from askbus.testing.servers import Server, TestDatabase
 from askbus_gateway import app
 from askbus_gateway.http.api import make_api
 
-OPEN = {("POST", "/v1/session"), ("GET", "/v1/openapi.json")}
+OPEN = {
+    ("POST", "/v1/session"), ("POST", "/v1/invitations/look-at"), ("POST", "/v1/invitations/accept"), ("GET", "/v1/openapi.json"),
+}  # fmt: skip
 """What somebody must reach who has no credentials yet: it asks for a code, or tells nothing of what is stored here."""
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
+import asyncpg
 import pytest
 
-from askbus.access import verbs
-from askbus.access.model import Scope
+from askbus.access import invitations, verbs
+from askbus.access.model import Role, Scope
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool, open_pool
 from askbus.testing.people import Company
@@ -46,3 +48,34 @@ async def test_sessions_and_tokens_expire_once(pool: Pool, expiry: Pool, company
     over = datetime.now(UTC) + timedelta(seconds=verbs.SESSION_LIFE) + SOON
     assert len(await verbs.expire_sessions(expiry, now=over)) == len(company.people)
     assert await verbs.expire_sessions(expiry, now=over) == []
+
+
+@pytest.mark.requirement("I3", "I7")
+async def test_invitations_expire_once(pool: Pool, expiry: Pool, company: Company) -> None:
+    """Marked by one sweep, with its word in the audit; what has time left is untouched, and so is the rest of the row."""
+    by = company["admin"].principal
+    short, _code = await invitations.invite(pool, by, uuid4(), invitations.InvitationForm(email="a@b.example", expires_in=60))
+    await invitations.invite(pool, by, uuid4(), invitations.InvitationForm(email="c@d.example"))
+    assert await invitations.expire_due(expiry) == []
+    assert await invitations.expire_due(expiry, now=short.expires_at) == [short.id]
+    assert await invitations.expire_due(expiry, now=short.expires_at) == []
+    audited = "SELECT via FROM audit_log WHERE event = 'invitation.expired' AND entity_id = $1"
+    assert [row["via"] for row in await pool.fetch(audited, short.id)] == ["service"]
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await expiry.execute("UPDATE invitations SET role = 'owner'")
+
+
+@pytest.mark.requirement("I3")
+async def test_a_proven_address_is_let_in_without_the_code(pool: Pool, company: Company) -> None:
+    """What a sign-in uses that has verified the address: by the newest invitation that stands; a member stays what they are."""
+    by, session = company["admin"].principal, uuid4()
+    assert await invitations.accept_proven(pool, "ada@new.example", name="Ada", session_id=session) is None
+    form = invitations.InvitationForm(email="Ada@new.example", role=Role.VIEWER, projects=(company.north,))
+    await invitations.invite(pool, by, uuid4(), form)
+    found = await invitations.accept_proven(pool, "ada@new.example", name="Ada", session_id=session)
+    assert found is not None
+    workspace_id, user_id = found
+    assert workspace_id == company.workspace_id
+    seen = await pool.fetch("SELECT role, project_id FROM project_access WHERE user_id = $1", user_id)
+    assert [tuple(row) for row in seen] == [("viewer", company.north)]
+    assert await invitations.accept_proven(pool, "ada@new.example", name="Ada", session_id=session) is None

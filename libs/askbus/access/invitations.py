@@ -1,8 +1,9 @@
 """Invitations by link: who may join a workspace, as what, and what it takes to be let in by one.
 
-A link says nothing about who opens it: the address in it is where an admin meant to send it, and nobody proved that it got there. So a link
-alone makes somebody new, or lets somebody back in who is a member nowhere. It never speaks for a person who is a member here (they stay what
-they are, and sign in as they always do) or somewhere else: they open it signed in as themselves, or after a sign-in that proved the address.
+A link says nothing about who opens it: the address in it is where an admin meant to send it, and nobody proved that it got there. So a
+link alone makes somebody new, or lets somebody back in who is a member nowhere. It never speaks for a member, of this workspace (they stay
+what they are, and sign in as they always do) or of another: they open it signed in as themselves, or after a sign-in that proved the
+address.
 """
 
 from dataclasses import dataclass
