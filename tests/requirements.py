@@ -106,7 +106,7 @@ REQUIREMENTS: dict[str, str] = {
     "I7": WHOLE,
     "I8": "questions, messages, tools and signing in by link; MCP, passwords and OAuth registration take from theirs as they come",
     "I9": "webhooks' secrets are sealed, with key ids; keys of providers and remote servers do not exist yet",
-    "I10": "sign-ins, tokens, questions, decisions and undos, by id; not readable over the API yet",
+    "I10": "for what exists: MCP tool calls, connections and memories write theirs when they exist",
     "I12": "one MiB and 32 levels at the HTTP door; the bus has its own limit of a message",
     # askbus as an MCP server
     "M3": "codes and tokens, their races and replays; no door over HTTP yet",

@@ -29,6 +29,7 @@ from askbus_gateway.http.actions import Actions
 from askbus_gateway.http.api import make_api
 from askbus_gateway.http.approvals import Approvals
 from askbus_gateway.http.attachments import Attachments
+from askbus_gateway.http.audit import Audit
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.inbox import Inbox
 from askbus_gateway.http.invitations import Invitations
@@ -100,6 +101,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Access(gate).routes(),
         *Team(gate, settings.configured_models()).routes(),
         *Invitations(gate).routes(),
+        *Audit(gate).routes(),
         *QuestionSets(gate, waiting).routes(),
         *Inbox(gate).routes(),
         *Questions(gate, waiting).routes(),

@@ -35,7 +35,11 @@ made AS (
            (SELECT greatest(clock_timestamp(), max(queued_at) + interval '1 microsecond') FROM turns WHERE thread_id = :thread_id),
            :principal, a.context, a.instructions, a.message_of, :trace
       FROM again a, thread
-    RETURNING *)
+    RETURNING *),
+audited AS (
+    INSERT INTO audit_log (workspace_id, project_id, user_id, via, via_id, event, entity, entity_id, part_id)
+    SELECT workspace_id, project_id, user_id, principal ->> 'kind', (principal ->> 'id')::uuid, 'turn.retried', 'turn', retry_of, id
+      FROM made)
 SELECT m.*, 'queue' AS verdict, ARRAY(SELECT id FROM ended) AS ended FROM made m
 UNION ALL
 SELECT t.*, v.word, '{}'
