@@ -42,7 +42,8 @@ async def askbus(database: TestDatabase, nats_server: Server, company: Company, 
 
 
 async def said(client: httpx2.AsyncClient, method: str, path: str, status: int, **body: Any) -> Any:
-    response = await client.request(method, path, **({"json": body} if method != "DELETE" else {"headers": CHANGES}))  # type: ignore[arg-type]
+    how: dict[str, Any] = {"headers": CHANGES} if method == "DELETE" else {"json": body}
+    response = await client.request(method, path, **how)
     assert response.status_code == status, response.text
     return response.json() if response.content else None
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from askbus.access import invitations, verbs
+from askbus.access import invitations, joining, reads, verbs
 from askbus.access.model import Role, Scope
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool, open_pool
@@ -67,15 +67,23 @@ async def test_invitations_expire_once(pool: Pool, expiry: Pool, company: Compan
 
 @pytest.mark.requirement("I3")
 async def test_a_proven_address_is_let_in_without_the_code(pool: Pool, company: Company) -> None:
-    """What a sign-in uses that has verified the address: by the newest invitation that stands; a member stays what they are."""
+    """What a sign-in uses that has verified the address: by the newest invitation that stands. Whoever came by a link to it elsewhere,
+    unproven, is out."""
     by, session = company["admin"].principal, uuid4()
-    assert await invitations.accept_proven(pool, "ada@new.example", name="Ada", session_id=session) is None
+    assert await joining.accept_proven(pool, "ada@new.example", name="Ada", session_id=session) is None
     form = invitations.InvitationForm(email="Ada@new.example", role=Role.VIEWER, projects=(company.north,))
     await invitations.invite(pool, by, uuid4(), form)
-    found = await invitations.accept_proven(pool, "ada@new.example", name="Ada", session_id=session)
+    elsewhere = company["stranger"].principal
+    early, code = await invitations.invite(pool, elsewhere, uuid4(), invitations.InvitationForm(email="ada@new.example"))
+    async with pool.acquire() as db, db.transaction():
+        thief = await joining.accept(db, code, name="Thief", signed_in=None)
+    assert early.stands
+    assert await reads.principal_of_session(pool, thief.cookie) is not None
+    found = await joining.accept_proven(pool, "ada@new.example", name="Ada", session_id=session)
     assert found is not None
     workspace_id, user_id = found
     assert workspace_id == company.workspace_id
     seen = await pool.fetch("SELECT role, project_id FROM project_access WHERE user_id = $1", user_id)
     assert [tuple(row) for row in seen] == [("viewer", company.north)]
-    assert await invitations.accept_proven(pool, "ada@new.example", name="Ada", session_id=session) is None
+    assert await joining.accept_proven(pool, "ada@new.example", name="Ada", session_id=session) is None
+    assert await reads.principal_of_session(pool, thief.cookie) is None

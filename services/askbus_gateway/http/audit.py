@@ -66,7 +66,7 @@ class Audit:
         wanted = query(request, ExportFilter)
         narrowed = audit.AuditWanted.model_validate(wanted.model_dump(exclude={"format"}))
         batches = audit.export(self.gate.pool, by, narrowed)
-        first = await anext(batches, [])  # what refuses it, refuses it before there is a status
+        first: list[audit.AuditEntry] = await anext(batches, [])  # what refuses it, refuses it before there is a status
         headers = {
             "content-disposition": f'attachment; filename="audit.{wanted.format.value}"',
             "cache-control": "no-store",

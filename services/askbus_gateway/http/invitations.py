@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from askbus.access import invitations, reads, verbs
+from askbus.access import invitations, joining, reads, verbs
 from askbus.access.managing import require_admin
 from askbus.db.ids import new_id
 from askbus.errors import Conflict, InvalidInput, PermissionDenied, Unauthenticated
@@ -102,12 +102,12 @@ class Invitations:
         await invitations.revoke(self.gate.pool, by, path_id(request), trace=traceparent())
         return Response(status_code=204)
 
-    @described(invitations.Shown, body=CodeBody, refuses=(Unauthenticated,), caller=Caller.ANYBODY)
+    @described(joining.Shown, body=CodeBody, refuses=(Unauthenticated,), caller=Caller.ANYBODY)
     async def look_at(self, request: Request) -> Response:
         """What the link of this `code` is for; it is not used up."""
         refuse_foreign_pages(request)
         said = await body(request, CodeBody)
-        return present(await invitations.look_at(self.gate.pool, said.code))
+        return present(await joining.look_at(self.gate.pool, said.code))
 
     @described(
         {201: reads.Me},
@@ -122,7 +122,7 @@ class Invitations:
         cookie = request.cookies.get(self.gate.cookie)
         here = None if cookie is None else await reads.principal_of_session(self.gate.pool, cookie)
         async with self.gate.pool.acquire() as db, db.transaction():
-            session = await invitations.accept(
+            session = await joining.accept(
                 db, said.code, name=said.name, signed_in=None if here is None else here.user_id, trace=traceparent()
             )
         by = await reads.principal_of_session(self.gate.pool, session.cookie)

@@ -25,7 +25,6 @@ BEGIN
 END $$;
 CREATE TRIGGER end_credentials AFTER DELETE ON memberships
     FOR EACH ROW EXECUTE FUNCTION end_credentials();
-CREATE INDEX sessions_user ON sessions (user_id) WHERE state = 'active';
 
 -- ---------------------------------------------------------------------------------------------------------------------
 CREATE TYPE invitation_state AS ENUM ('pending', 'accepted', 'revoked', 'expired');
