@@ -65,7 +65,7 @@ REQUIREMENTS: dict[str, str] = {
     "R19": WHOLE,
     "R20": "whole for records; there are no remote tools yet, which it never covers (X3)",
     "R21": WHOLE,
-    "R22": "wait, dedupe key, read, list, withdraw, told on the bus; not over MCP yet",
+    "R22": WHOLE,
     "R23": WHOLE,
     # Questions
     "Q1": WHOLE,
@@ -73,13 +73,13 @@ REQUIREMENTS: dict[str, str] = {
     "Q3": WHOLE,
     "Q4": WHOLE,
     "Q5": WHOLE,
-    "Q6": "REST and straight on the bus; not over MCP yet",
+    "Q6": WHOLE,
     "Q7": WHOLE,
     "Q9": "for what exists: memories, previews and settings come later",
     "Q10": WHOLE,
     "Q11": WHOLE,
     "Q12": WHOLE,
-    "Q13": "REST and straight on the bus; not over MCP yet",
+    "Q13": WHOLE,
     "Q14": WHOLE,
     "Q15": WHOLE,
     # Streams
@@ -109,8 +109,13 @@ REQUIREMENTS: dict[str, str] = {
     "I10": "for what exists: MCP tool calls, connections and memories write theirs when they exist",
     "I12": "one MiB and 32 levels at the HTTP door; the bus has its own limit of a message",
     # askbus as an MCP server
+    "M1": WHOLE,
+    "M2": WHOLE,
     "M3": "codes and tokens, their races and replays; no door over HTTP yet",
     "M5": "membership, role, projects and the switch, at each use of a token; no consent page yet",
+    "M6": "the question tools, query_records and propose_changes; the others join when they work",
+    "M7": WHOLE,
+    "M9": "waits, progress, holds by client and token, the dedupe key; no URL elicitation yet",
     # Connections
     "X6": "webhooks; no proxy of the deployment's; model endpoints and remote servers do not go through it yet",
     # The console

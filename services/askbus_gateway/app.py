@@ -44,6 +44,7 @@ from askbus_gateway.http.turns import Turns
 from askbus_gateway.http.usage import UsageSums
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.http.webhooks import Webhooks
+from askbus_gateway.mcp.toolbox import mcp_door
 from askbus_gateway.signin.bearers import Bearers
 from askbus_gateway.sse.events import Events
 from askbus_gateway.sse.hub import Hub
@@ -117,6 +118,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *UsageSums(gate).routes(),
         *Events(gate, hub).routes(),
         *Webhooks(gate).routes(),
+        *mcp_door(gate, waiting, settings).routes(),
         *Console().routes(),
     ]
     routes += Document(gate, routes).routes()

@@ -80,6 +80,8 @@ class Token(BaseModel):
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
+    mcp_hold: int | None
+    """Seconds for which a call over MCP may wait for people, where its owner said so."""
 
 
 def session_principal(row: Row) -> Principal:

@@ -174,9 +174,11 @@ async def create_token(
     scopes: Sequence[Scope] = (Scope.DATA_READ,),
     projects: Sequence[UUID] | None = None,
     expires_at: datetime | None = None,
+    mcp_hold: int | None = None,
     trace: str | None = None,
 ) -> tuple[str, Token]:
-    """Makes an API token for the principal's own user; returns it (for this once) and its row.
+    """Makes an API token for the principal's own user; returns it (for this once) and its row. `mcp_hold`: seconds for which its calls over
+    MCP may wait for people.
 
     Raises PermissionDenied for tokens that would make tokens and for scopes beyond the owner's role, InvalidInput for a scope
     that no token may hold, for projects that the owner does not see and for an expiry that is past.
@@ -199,6 +201,7 @@ async def create_token(
         scopes=scopes,
         projects=projects,
         expires_at=expires_at,
+        mcp_hold=mcp_hold,
         via=by.kind.value,
         via_id=by.id,
         trace=trace,
@@ -237,6 +240,7 @@ async def _store_token(
     via: str,
     via_id: UUID | None,
     trace: str | None,
+    mcp_hold: int | None = None,
 ) -> tuple[str, Token]:
     token_id = new_id()
     token = new_token(token_id)
@@ -251,6 +255,7 @@ async def _store_token(
         scopes=sorted({scope.value for scope in scopes}),
         projects=None if projects is None else list(projects),
         expires_at=expires_at,
+        mcp_hold=mcp_hold,
         via=via,
         via_id=via_id,
         trace=trace,

@@ -193,6 +193,12 @@ class Settings(BaseSettings):
         "listen",
         description="How gateways hear of changes: `listen`, each from Postgres; or `bus`, one from Postgres and the others from it.",
     )
+    mcp_hold: float = Field(
+        45, gt=0, le=600, description="Seconds for which a call over MCP waits for people, unless its token says more."
+    )
+    mcp_report: float = Field(
+        12, gt=0, description="Seconds between reports to a client over MCP that waits and wants to hear of it."
+    )
     heartbeat: float = Field(15, gt=0, description="Seconds between comments on an idle SSE stream.")
     stream_age: float = Field(1800, gt=0, description="A stream is closed after about this long and comes back with its id.")
 

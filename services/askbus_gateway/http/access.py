@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access import preferences, reads, verbs
+from askbus.access.holds import LONGEST_HOLD
 from askbus.access.locales import Locale
 from askbus.access.model import Scope
 from askbus.access.zones import Moment, TimeZone
@@ -30,12 +31,14 @@ class SignInBody(_Body):
 
 
 class TokenBody(_Body):
-    """A token starts with `data:read` alone; `projects` narrows it to some of the owner's."""
+    """A token starts with `data:read` alone; `projects` narrows it to some of the owner's. `mcp_hold`: seconds for which
+    its calls over MCP may wait for people."""
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = (Scope.DATA_READ,)
     projects: Annotated[tuple[UUID, ...], Field(min_length=1, max_length=100)] | None = None
     expires_at: Moment | None = None
+    mcp_hold: Annotated[int, Field(ge=1, le=LONGEST_HOLD)] | None = None
 
 
 class OwnBody(_Body):
@@ -149,6 +152,7 @@ class Access:
             scopes=said.scopes,
             projects=said.projects,
             expires_at=said.expires_at,
+            mcp_hold=said.mcp_hold,
             trace=traceparent(),
         )
         return present(NewToken(secret=secret, token=token), 201)

@@ -153,9 +153,8 @@ class Actions:
     async def _at_rest(
         self, request: Request, by: Principal, action_id: UUID, seconds: float, *, longest: int | None = LONGEST_SHOWN
     ) -> ActionDetail:
-        if seconds == 0:
-            return await reads.get(self.gate.pool, by, action_id, longest=longest)
-        return await while_connected(request, self.waiting.at_rest(by, action_id, seconds, longest=longest))
+        work = self.waiting.action(by, action_id, seconds, longest=longest)
+        return await (while_connected(request, work) if seconds else work)
 
     @described(ActionDetail, body=ConfirmBody, caller=Caller.PERSON, idempotent=True)
     async def confirm(self, request: Request) -> Response:

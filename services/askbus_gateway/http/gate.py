@@ -142,7 +142,7 @@ def _is_ours(origin: str, host: str | None) -> bool:
 
 async def body(request: Request, model: type[B], *, most: int = LARGEST_BODY) -> B:
     """The request's JSON of at most `most` bytes as `model`. Raises TooLarge, or InvalidInput naming each field that is wrong."""
-    data = await _read(request, most)
+    data = await read(request, most)
     refuse_hostile(data)
     try:
         return model.model_validate_json(data or b"{}")
@@ -171,7 +171,8 @@ def invalid(error: ValidationError) -> InvalidInput:
     return InvalidInput("; ".join(words[:5]), {"errors": problems[:50]})
 
 
-async def _read(request: Request, most: int) -> bytes:
+async def read(request: Request, most: int = LARGEST_BODY) -> bytes:
+    """The request's body of at most `most` bytes. Raises TooLarge."""
     too_large = TooLarge(f"A request's body has at most {most} bytes.")
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > most:
@@ -249,18 +250,19 @@ def refusal_of(error: Exception, request: Request) -> Response:
 async def while_connected(request: Request, work: Awaitable[R]) -> R:
     """The result of long `work`, which is given up when the client goes away. The request's body must have been read."""
     task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_disconnected(request))
+    left = asyncio.ensure_future(gone(request))
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             raise TimedOut("The client went away.")
         return task.result()
     finally:
         task.cancel()
-        gone.cancel()
+        left.cancel()
 
 
-async def _disconnected(request: Request) -> None:
+async def gone(request: Request) -> None:
+    """Returns when the client goes away. The request's body must have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

@@ -1,6 +1,5 @@
 """/v1/questions/batch: several questions asked as one, and waited for as one."""
 
-import asyncio
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -12,12 +11,11 @@ from starlette.routing import Route
 from askbus.access.model import Principal, Scope
 from askbus.errors import NotFound, TimedOut
 from askbus.limits.model import Limited
-from askbus.questions import reads
 from askbus.questions.sets import MOST_IN_SET, AskQuestions, AskSet
 from askbus_gateway.http.described import described, route
 from askbus_gateway.http.gate import Gate, NoBody, body, command_id, present, query, while_connected
-from askbus_gateway.http.questions import Asked, Seconds
-from askbus_gateway.http.waiting import Waiting
+from askbus_gateway.http.questions import Seconds
+from askbus_gateway.http.waiting import Asked, Waiting
 
 
 class AskSetBody(AskSet):
@@ -88,14 +86,6 @@ class QuestionSets:
 
     async def _together(self, request: Request, by: Principal, ids: tuple[UUID, ...], seconds: float) -> AskedTogether:
         """All of them once all are settled, or as they stand after `seconds`."""
-        if seconds == 0:
-            found = [await reads.get(self.gate.pool, by, question_id) for question_id in ids]
-        else:
-            waits = [asyncio.ensure_future(self.waiting.settled(by, question_id, seconds)) for question_id in ids]
-            try:
-                found = await while_connected(request, asyncio.gather(*waits))
-            finally:
-                for wait in waits:
-                    wait.cancel()  # where one of them cannot be waited for, none of the others is
-        questions = tuple(Asked.of(question) for question in found)
+        work = self.waiting.each(self.waiting.question(by, question_id, seconds) for question_id in ids)
+        questions = tuple(await (while_connected(request, work) if seconds else work))
         return AskedTogether(status="settled" if all(one.settled for one in questions) else "pending", questions=questions)

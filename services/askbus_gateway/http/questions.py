@@ -1,6 +1,6 @@
 """/v1/questions."""
 
-from typing import Annotated, Self
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -30,7 +30,7 @@ from askbus.questions.model import (
 )
 from askbus_gateway.http.described import described, route
 from askbus_gateway.http.gate import Gate, NoBody, body, command_id, path_id, present, query, while_connected
-from askbus_gateway.http.waiting import Waiting
+from askbus_gateway.http.waiting import Asked, Waiting
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT)]
 
@@ -61,14 +61,6 @@ class AskBackBody(_Body):
     text: Annotated[Remark, Field(min_length=1)]
 
 
-class Asked(QuestionDetail):
-    """A question as an asker gets it. `status` is `pending` until there is an outcome, then that (Q2)."""
-
-    status: str
-
-    @classmethod
-    def of(cls, question: QuestionDetail) -> Self:
-        return cls(status=question.state.value if question.settled else "pending", **dict(question))
 
 
 class Questions:
@@ -114,8 +106,8 @@ class Questions:
         ask = Ask.model_validate(said.model_dump(exclude={"wait_seconds"}, exclude_unset=True))
         await self.gate.limits.take(Limited.ASK, by)
         question = await self.gate.commands.ask(AskQuestion(command_id=key, by=by, question_id=question_id, ask=ask))
-        detail = await self._settled(request, by, question.id, said.wait_seconds)
-        return present(Asked.of(detail), 201 if question.id == question_id else 200)
+        asked = await self._asked(request, by, question.id, said.wait_seconds)
+        return present(asked, 201 if question.id == question_id else 200)
 
     @described(Asked, query=WaitQuery, refuses=(TimedOut,))
     async def get(self, request: Request) -> Response:
@@ -123,12 +115,11 @@ class Questions:
         by = await self.gate.principal(request)
         seconds = query(request, WaitQuery).wait
         await body(request, NoBody)
-        return present(Asked.of(await self._settled(request, by, path_id(request), seconds)))
+        return present(await self._asked(request, by, path_id(request), seconds))
 
-    async def _settled(self, request: Request, by: Principal, question_id: UUID, seconds: float) -> QuestionDetail:
-        if seconds == 0:
-            return await reads.get(self.gate.pool, by, question_id)
-        return await while_connected(request, self.waiting.settled(by, question_id, seconds))
+    async def _asked(self, request: Request, by: Principal, question_id: UUID, seconds: float) -> Asked:
+        work = self.waiting.question(by, question_id, seconds)
+        return await (while_connected(request, work) if seconds else work)
 
     @described(QuestionDetail, body=AnswerBody, scope=Scope.QUESTIONS_ANSWER, idempotent=True)
     async def answer(self, request: Request) -> Response:

@@ -1,0 +1,1 @@
+"""askbus as an MCP server: the endpoint `/mcp` and its tools."""

@@ -1,0 +1,219 @@
+"""The one address of the MCP server, `/mcp`: who may knock, with what, and how it is answered.
+
+Whoever calls shows a bearer token with each request: no cookie counts here, no token in the address, and nothing is remembered between two
+requests. So a page of another origin can do nothing that its own token does not allow, and CORS is open; only on this machine itself,
+where a name of somebody else's may lead to this port, are Host and Origin held to be this machine's.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import structlog
+from pydantic import JsonValue
+from pydantic_core import from_json
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from askbus.access import reads
+from askbus.access.credentials import token_row
+from askbus.access.model import Principal
+from askbus.bus import faults
+from askbus.db.outages import is_outage
+from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied, Unavailable
+from askbus_gateway.http.gate import LARGEST_BODY, LOOPBACK, Gate, read, refusal, refuse_hostile
+from askbus_gateway.mcp.protocol import (
+    STATUS,
+    UNNAMED,
+    VERSION_HEADER,
+    Code,
+    Incoming,
+    ProtocolError,
+    read_message,
+)
+from askbus_gateway.mcp.server import InsufficientScopeError, Report, Server, response
+from askbus_gateway.mcp.server import refusal as protocol_refusal
+from askbus_gateway.mcp.stream import Stream
+from askbus_gateway.mcp.tool import Progress
+
+log = structlog.get_logger()
+
+PATH = "/mcp"
+MOST_IN_BATCH = 20
+"""Messages in one body of 2025-03-26, the one revision that has batches."""
+ASKED_FOR = ("data:read", "data:refresh", "charts:preview", "datasets:write", "questions:ask", "actions:propose")
+"""The scopes that a client is told to ask for (M4)."""
+
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "WWW-Authenticate, Mcp-Session-Id, Mcp-Protocol-Version, Retry-After",
+}
+PREFLIGHT = {
+    **CORS,
+    "Access-Control-Allow-Methods": "POST",
+    "Access-Control-Allow-Headers": "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, "
+    "last-event-id, traceparent",
+    "Access-Control-Max-Age": "86400",
+}
+
+
+class Door:
+    """The endpoint, as an ASGI application."""
+
+    def __init__(self, gate: Gate, server: Server, *, quiet: float) -> None:
+        self.gate = gate
+        self.server = server
+        self.quiet = quiet
+        """Seconds after which a response that is not there yet becomes a stream, so that nobody between takes the silence for an end."""
+        url = urlsplit(gate.public_url)
+        self.metadata = f"{url.scheme}://{url.netloc}/.well-known/oauth-protected-resource{url.path}{PATH}"
+        self.resource = f"{gate.public_url}{PATH}"
+        self.local = url.hostname in LOOPBACK
+
+    def routes(self) -> list[Route]:
+        return [Route(PATH, self)]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            answer = await self._answer(request)
+        except Exception as error:  # noqa: BLE001  # the last resort of this door
+            answer = self._trouble(error)
+        if answer is not None:
+            answer.headers.update(CORS if request.method != "OPTIONS" else {})
+            await answer(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=PREFLIGHT)
+        if request.method != "POST":
+            return Response(status_code=405, headers={"Allow": "POST, OPTIONS"})
+        if self.local:
+            refuse_other_machines(request.headers)
+        by = await self._caller(request)
+        if by is None:
+            return self._challenge(sent=request.headers.get("authorization") is not None)
+        try:
+            sent = await _sent(request)
+            if isinstance(sent, list):
+                return await self._batch(request, sent, by)
+            incoming = _read(request, sent)
+            return Response(status_code=202) if incoming is None else await self._one(request, incoming, by)
+        except ProtocolError as error:
+            return _json(protocol_refusal(error), STATUS.get(error.code, 200))
+        except UnsupportedMediaError:
+            return Response(status_code=415)
+        except InsufficientScopeError as error:
+            return self._forbidden(error)
+
+    async def _caller(self, request: Request) -> Principal | None:
+        """Who the bearer token stands for now; None for whatever else there is, and where it counts no more."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or token_row(token) is None:
+            return None
+        return await reads.principal_of_token(self.gate.pool, token)
+
+    def _challenge(self, *, sent: bool) -> Response:
+        """RFC 6750, section 3.1: what is wrong is said to whoever sent something alone."""
+        wrong = 'error="invalid_token", ' if sent else ""
+        words = "This token is unknown, revoked, expired or meant for somebody else." if sent else "Send a bearer token."
+        challenge = f'Bearer {wrong}resource_metadata="{self.metadata}", scope="{" ".join(ASKED_FOR)}"'
+        body = protocol_refusal(ProtocolError(Code.INVALID_REQUEST, words))
+        return _json(body, 401, {"WWW-Authenticate": challenge})
+
+    def _forbidden(self, error: InsufficientScopeError) -> Response:
+        """RFC 6750, section 3.1: which scopes a token for this would have."""
+        scope = " ".join(error.scopes)
+        challenge = f'Bearer error="insufficient_scope", scope="{scope}", resource_metadata="{self.metadata}"'
+        told = ProtocolError(Code.INVALID_REQUEST, f"This token lacks the scope {scope}.", {"scope": scope})
+        told.request_id = error.request_id
+        return _json(protocol_refusal(told), 403, {"WWW-Authenticate": challenge})
+
+    async def _one(self, request: Request, incoming: Incoming, by: Principal) -> Response:
+        if incoming.id is None:
+            return Response(status_code=202)
+        self.server.check(incoming, by)
+        tool = self.server.called(incoming)
+        if tool is None or not tool.slow:
+            return _json(*await self._message(incoming, by, _unheard))
+        accepts = request.headers.get("accept", "")
+        streams = "text/event-stream" in accepts or "*/*" in accepts
+        return Stream(incoming, lambda report: self._message(incoming, by, report), quiet=self.quiet if streams else None)
+
+    async def _message(self, incoming: Incoming, by: Principal, report: Report) -> tuple[bytes, int]:
+        """The response to a request, and its status."""
+        try:
+            return response(incoming.id, await self.server.result(incoming, by, report)), 200
+        except ProtocolError as error:
+            error.request_id = incoming.id
+            return protocol_refusal(error), STATUS.get(error.code, 200) if incoming.modern else 200
+
+    async def _batch(self, request: Request, sent: list[JsonValue], by: Principal) -> Response:
+        """2025-03-26 alone has batches: each message for itself, in order, and one response for all of them."""
+        if request.headers.get(VERSION_HEADER, UNNAMED) != UNNAMED or not 0 < len(sent) <= MOST_IN_BATCH:
+            raise ProtocolError(Code.INVALID_REQUEST, "Send one message at a time.")
+        answers = []
+        for one in sent:
+            try:
+                incoming = _read(request, one)
+                if incoming is not None and incoming.id is not None:
+                    self.server.check(incoming, by)
+                    answers.append((await self._message(incoming, by, _unheard))[0])
+            except ProtocolError as error:
+                answers.append(protocol_refusal(error))
+        return _json(b"[" + b",".join(answers) + b"]") if answers else Response(status_code=202)
+
+    def _trouble(self, error: Exception) -> Response:
+        """What left the door otherwise: ours as every other door says it, a defect as one."""
+        if isinstance(error, AskbusError):
+            return refusal(error)
+        if isinstance(error, ClientDisconnect):
+            return Response(status_code=400)
+        if is_outage(error):
+            log.warning("mcp.outage", error=type(error).__name__)
+            return refusal(Unavailable("The database is not reachable right now. Try again."))
+        log.error("mcp.failed", error=faults.kind(error), frames=faults.stack(error))
+        return refusal(Internal.hidden())
+
+
+class UnsupportedMediaError(Exception):
+    """The body is said to be something else than JSON."""
+
+
+def refuse_other_machines(headers: Mapping[str, str]) -> None:
+    """Where askbus runs for this machine alone: raises PermissionDenied for a Host or an Origin of another name, which a page elsewhere may
+    have bound to this address (DNS rebinding)."""
+    host, origin = urlsplit(f"//{headers.get('host', '')}").hostname, headers.get("origin")
+    if host not in LOOPBACK or (origin is not None and urlsplit(origin).hostname not in LOOPBACK):
+        raise PermissionDenied(
+            "This server is for this machine alone. Set ASKBUS_PUBLIC_URL to the address at which it is reached."
+        )
+
+
+async def _sent(request: Request) -> JsonValue:
+    """The JSON of the body. Raises ProtocolError, and TooLarge for what is over the cap."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise UnsupportedMediaError
+    data = await read(request, LARGEST_BODY)
+    try:
+        refuse_hostile(data)
+        sent: JsonValue = from_json(data, allow_inf_nan=False)
+    except (InvalidInput, ValueError):
+        raise ProtocolError(
+            Code.PARSE_ERROR, "The body is no JSON, or is nested too deep, or has the character U+0000."
+        ) from None
+    return sent
+
+
+def _read(request: Request, sent: JsonValue) -> Incoming | None:
+    return read_message(sent, request.headers.items(), user_agent=request.headers.get("user-agent", ""))
+
+
+def _json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _unheard(_progress: Progress) -> None:
+    """Nobody asked to be told."""

@@ -1,0 +1,49 @@
+"""How long a call may hold its client while people think: as long as such clients bear, and with a word now and then."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from askbus.access import holds
+from askbus_gateway.http.waiting import Waiting
+from askbus_gateway.mcp.tool import Call, Progress
+
+T = TypeVar("T")
+
+PATIENT = frozenset({"claude-code", "mcp-inspector", "inspector-client"})
+"""Clients known to wait for five minutes, by the name that they give themselves or by the first product of their User-Agent."""
+PATIENT_HOLD = 240.0
+"""Seconds for which those are held."""
+
+
+class Holding:
+    """Waits for calls. `usual`: seconds for which a client is held of which nothing is known; `every`: seconds between reports."""
+
+    def __init__(self, waiting: Waiting, *, usual: float, every: float) -> None:
+        self.waiting = waiting
+        self.usual = usual
+        self.every = every
+
+    async def hold(self, call: Call, seconds: float, work: Callable[[float], Awaitable[T]]) -> T:
+        """What `work` comes to, which is told how many seconds it may take; the client hears meanwhile that it goes on."""
+        left = await self._most(call, seconds)
+        ticking = asyncio.ensure_future(self._report(call, left)) if left > self.every else None
+        try:
+            return await work(left)
+        finally:
+            if ticking is not None:
+                ticking.cancel()
+
+    async def _most(self, call: Call, seconds: float) -> float:
+        if seconds <= self.usual:
+            return seconds
+        set_by_owner = await holds.hold_of(self.waiting.gate.pool, call.by)
+        usual = max(self.usual, PATIENT_HOLD) if call.incoming.client.lower() in PATIENT else self.usual
+        return min(seconds, usual if set_by_owner is None else set_by_owner)
+
+    async def _report(self, call: Call, seconds: float) -> None:
+        waited = self.every
+        while waited < seconds:
+            await asyncio.sleep(self.every)
+            call.report(Progress(waited, "Waiting for a person.", total=seconds))
+            waited += self.every

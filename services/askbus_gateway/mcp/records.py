@@ -1,0 +1,97 @@
+"""The team's records over MCP: read within the API's caps, changed by nothing but proposals."""
+
+from uuid import uuid4
+
+from askbus.access.model import Scope
+from askbus.actions import reads
+from askbus.actions.model import Proposal, ProposeChanges
+from askbus.db.ids import new_id
+from askbus.errors import TooLarge
+from askbus.records.model import QueryPlan, Rows
+from askbus.tools.catalogue import QUERY_RECORDS
+from askbus.tools.model import CallTool
+from askbus_gateway.http.actions import ProposeBody
+from askbus_gateway.http.gate import Gate
+from askbus_gateway.mcp.holding import Holding
+from askbus_gateway.mcp.places import any_project, in_a_project
+from askbus_gateway.mcp.results import SHAPE, Pages, outcome
+from askbus_gateway.mcp.shapes import Schema, optional, shape
+from askbus_gateway.mcp.tool import Call, Outcome, Reply, Tool, read
+
+ROWS: Schema = {
+    "type": "object",
+    "properties": {
+        "collection": {"type": "string"},
+        "columns": {"type": "array", "items": {"type": "object"}},
+        "rows": {"type": "array", "items": {"type": "array", "items": {}}},
+        "total": {"type": "integer"},
+        "truncated": {"type": "boolean"},
+    },
+    "required": ["collection", "columns", "rows", "total", "truncated"],
+}
+"""What is always there of `Rows`."""
+
+
+class RecordTools:
+    """`query_records` and `propose_changes`. `seconds`: how long a tool-runner may take."""
+
+    def __init__(self, gate: Gate, holding: Holding, pages: Pages, *, seconds: float) -> None:
+        self.gate = gate
+        self.holding = holding
+        self.pages = pages
+        self.seconds = seconds
+
+    @property
+    def query_tool(self) -> Tool:
+        return Tool(
+            name="query_records",
+            description="Reads records of one collection, or figures over them with aggregates; take names from search_workspace.",
+            arguments=shape(QueryPlan),
+            output=ROWS,
+            run=self.query,
+            scopes=(Scope.DATA_READ,),
+            reads=True,
+            slow=True,
+        )
+
+    @property
+    def propose_tool(self) -> Tool:
+        return Tool(
+            name="propose_changes",
+            description="Proposes to create or update records; nothing changes until a person confirms it.",
+            arguments=optional(shape(ProposeBody), "project_id"),
+            output=SHAPE,
+            run=self.propose,
+            scopes=(Scope.ACTIONS_PROPOSE,),
+            slow=True,
+        )
+
+    async def query(self, call: Call) -> Reply:
+        """The tool of the same name, called directly: the records of a team are the same in each of its projects."""
+        plan = read(QueryPlan, call.arguments)
+        command = CallTool(
+            command_id=uuid4(),
+            by=call.by,
+            project_id=await any_project(self.gate.pool, call.by),
+            name=QUERY_RECORDS.name,
+            arguments=plan.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        )
+        answer = await self.gate.commands.ask(command, timeout=self.seconds)
+        if answer.cut or not isinstance(answer.content, dict):
+            raise TooLarge("The result is too large. Name fewer fields, or a smaller limit.")
+        rows = Rows.model_validate(answer.content)
+        more = "; more exist" if rows.truncated else ""
+        text = f"Workspace {call.by.workspace_id}. {len(rows.rows)} of {rows.total} rows of {rows.collection}{more}."
+        return Reply(text, answer.content)
+
+    async def propose(self, call: Call) -> Outcome:
+        """The action, once it rests or as it stands after the time that this client is held."""
+        said = read(ProposeBody, await in_a_project(self.gate.pool, call.by, call.arguments))
+        proposal = Proposal.model_validate(said.model_dump(exclude={"wait_seconds"}, exclude_unset=True))
+        command = ProposeChanges(command_id=uuid4(), by=call.by, action_id=new_id(), proposal=proposal)
+        action = await self.gate.commands.ask(command)
+        if not said.wait_seconds:
+            return outcome(self.pages, call.by, actions=[await reads.get(self.gate.pool, call.by, action.id)])
+        waiting = self.holding.waiting
+        rested = await self.holding.hold(call, said.wait_seconds, lambda seconds: waiting.action(call.by, action.id, seconds))
+        return outcome(self.pages, call.by, actions=[rested])

@@ -1,0 +1,1 @@
+"""The MCP endpoint, by hand and by the official client."""
