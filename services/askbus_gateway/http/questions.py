@@ -61,8 +61,6 @@ class AskBackBody(_Body):
     text: Annotated[Remark, Field(min_length=1)]
 
 
-
-
 class Questions:
     """The routes of questions."""
 

@@ -22,6 +22,8 @@ from askbus.access.model import Principal
 from askbus.bus import faults
 from askbus.db.outages import is_outage
 from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied, Unavailable
+from askbus.oauth.model import ACCESS_PREFIX
+from askbus.oauth.reads import principal_of_access_token, require_mcp
 from askbus_gateway.http.gate import LARGEST_BODY, LOOPBACK, Gate, read, refusal, refuse_hostile
 from askbus_gateway.mcp.protocol import (
     STATUS,
@@ -108,12 +110,18 @@ class Door:
             return self._forbidden(error)
 
     async def _caller(self, request: Request) -> Principal | None:
-        """Who the bearer token stands for now; None for whatever else there is, and where it counts no more."""
+        """Who the bearer token stands for now: an API token, or an app's access token for this address. None for whatever else there is,
+        and where it counts no more. Raises PermissionDenied where the workspace lets no agents in over MCP."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         token = token.strip()
-        if scheme.lower() != "bearer" or token_row(token) is None:
+        if scheme.lower() != "bearer":
             return None
-        return await reads.principal_of_token(self.gate.pool, token)
+        if token.startswith(ACCESS_PREFIX):
+            return await principal_of_access_token(self.gate.pool, token, self.resource)
+        by = await reads.principal_of_token(self.gate.pool, token) if token_row(token) is not None else None
+        if by is not None:
+            await require_mcp(self.gate.pool, by.workspace_id)
+        return by
 
     def _challenge(self, *, sent: bool) -> Response:
         """RFC 6750, section 3.1: what is wrong is said to whoever sent something alone."""

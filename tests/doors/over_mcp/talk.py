@@ -8,7 +8,6 @@ from typing import Any, Literal
 import httpx2
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from pydantic import JsonValue
 
 from askbus.db.pool import Pool
 from askbus.testing.composed import Composed
@@ -35,7 +34,7 @@ class Stage:
         return f"{self.running.http}/mcp"
 
 
-def said(method: str, params: Mapping[str, JsonValue] | None = None, *, revision: str = MODERN, **meta: JsonValue) -> Any:
+def said(method: str, params: Mapping[str, Any] | None = None, *, revision: str = MODERN, **meta: Any) -> Any:
     """A request and its headers, as a client of the revision sends them."""
     headers = {"accept": "application/json, text/event-stream"}
     given: dict[str, Any] = dict(params or {})
@@ -51,13 +50,11 @@ def said(method: str, params: Mapping[str, JsonValue] | None = None, *, revision
     return {"json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": given}, "headers": headers}
 
 
-async def ask(
-    client: httpx2.AsyncClient, method: str, params: Mapping[str, JsonValue] | None = None, **how: Any
-) -> httpx2.Response:
+async def ask(client: httpx2.AsyncClient, method: str, params: Mapping[str, Any] | None = None, **how: Any) -> httpx2.Response:
     return await client.post("/mcp", **said(method, params, **how))
 
 
-async def call(client: httpx2.AsyncClient, tool: str, arguments: Mapping[str, JsonValue] | None = None, **how: Any) -> Any:
+async def call(client: httpx2.AsyncClient, tool: str, arguments: Mapping[str, Any] | None = None, **how: Any) -> Any:
     """The result of a call that is no error of the protocol."""
     response = await ask(client, "tools/call", {"name": tool, "arguments": dict(arguments or {})}, **how)
     assert response.status_code == 200, response.text

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import pytest
+from mcp_types import TextContent
 from tests.doors.over_mcp.talk import Stage, official
 
 from askbus.testing.people import Agent
@@ -29,4 +30,6 @@ async def test_the_official_client_lists_and_calls(
         assert (rows.is_error, len(rows.structured_content["rows"])) == (False, 1)
         wrong = await client.call_tool("query_records", {"collection": "nowhere"})
         assert wrong.is_error
-        assert '"code":"not_found"' in wrong.content[0].text
+        [said] = wrong.content
+        assert isinstance(said, TextContent)
+        assert '"code":"not_found"' in said.text

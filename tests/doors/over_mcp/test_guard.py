@@ -14,6 +14,8 @@ from askbus.access.model import Scope
 from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
 from askbus.db.pool import Pool
+from askbus.testing.apps import connect as connect_app
+from askbus.testing.apps import register_app
 from askbus.testing.composed import Composed, compose
 from askbus.testing.people import Agent, Company, give_token
 from askbus.testing.questions import open_question
@@ -77,6 +79,39 @@ async def test_tokens_that_do_not_count_are_refused(away: Composed, company: Com
         assert response.status_code == cases["in ?access_token="]["status"]
     async with away.client(company["mia"]) as browser:
         assert (await browser.post("/mcp", **said("tools/list"))).status_code == 401
+
+
+@pytest.mark.requirement("M2", "M3", "M5")
+async def test_an_apps_access_token_opens_this_door_for_its_audience(stage: Stage) -> None:
+    """It acts within what the person granted; M05: expired, or issued for another audience, it is 401 and named as wrong."""
+    app = await register_app(stage.pool)
+    scopes, projects = (Scope.DATA_READ, Scope.QUESTIONS_ASK), (stage.company.north,)
+    issued = await connect_app(stage.pool, stage.company["mia"], app.client, scopes=scopes, projects=projects)
+    async with stage.running.client() as client:
+        client.headers["authorization"] = f"Bearer {issued.access_token}"
+        listed = (await ask(client, "tools/list")).json()["result"]["tools"]
+        assert {tool["name"] for tool in listed} >= {"query_records", "ask_user_question"}
+        assert "propose_changes" not in {tool["name"] for tool in listed}
+        asked = await call(client, "ask_user_question", {"text": "From an app?"})
+        assert asked["structuredContent"]["questions"][0]["project_id"] == str(stage.company.north)
+        assert (await client.get("/v1/me")).status_code == 401
+        for column in ("resource = 'http://localhost/other'", "resource = 'http://localhost/mcp', expires_at = now()"):
+            await stage.pool.execute(f"UPDATE oauth_access_tokens SET {column}")
+            response = await ask(client, "tools/list")
+            assert response.status_code == 401
+            assert 'error="invalid_token"' in response.headers["www-authenticate"]
+
+
+@pytest.mark.requirement("M5")
+async def test_an_admin_lets_no_agent_in_over_mcp(away: Composed, company: Company, pool: Pool) -> None:
+    """Switched off, whatever token comes is refused, from the next request on; REST goes on."""
+    agent = await give_token(pool, company["mia"])
+    async with away.client(agent) as client:
+        assert (await ask(client, "tools/list")).status_code == 200
+        await pool.execute("UPDATE workspaces SET mcp = false WHERE id = $1", company.workspace_id)
+        response = await ask(client, "tools/list")
+        assert (response.status_code, response.json()["code"]) == (403, "permission_denied")
+        assert (await client.get("/v1/me")).status_code == 200
 
 
 @pytest.mark.requirement("M2", "M6")

@@ -55,7 +55,8 @@ def test_the_later_era_is_held_to_what_it_says_of_itself() -> None:
     for headers in mismatches:
         assert refused(said("tools/call", call), **headers).code is Code.HEADER_MISMATCH, headers
     assert taken(said("tools/call", call), mcp_name="=?base64?YXNr?=") is not None
-    future = said("tools/list", **{f"{META}protocolVersion": "2099-01-01"})
+    future = said("tools/list")
+    future["json"]["params"]["_meta"][f"{META}protocolVersion"] = "2099-01-01"
     error = refused(future, mcp_protocol_version="2099-01-01")
     assert (error.code, error.request_id) == (Code.UNSUPPORTED_VERSION, 1)
     assert error.data == {"supported": [MODERN, "2025-11-25", "2025-06-18", "2025-03-26"], "requested": "2099-01-01"}
@@ -92,11 +93,11 @@ def test_what_is_no_message_is_an_invalid_request(body: Any) -> None:
 
 def test_notifications_and_answers_want_no_answer() -> None:
     """In the later era nobody is answered, so an answer is a mistake; a notification of a version that nobody speaks is one too."""
-    note = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+    note: Any = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
     message = read_message(note, [("mcp-protocol-version", MODERN)])
     assert message is not None
     assert message.id is None
-    answer = {"jsonrpc": "2.0", "id": 1, "result": {}}
+    answer: Any = {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert read_message(answer, []) is None
     for body, version in ((answer, MODERN), (note, "1999-01-01")):
         with pytest.raises(ProtocolError):

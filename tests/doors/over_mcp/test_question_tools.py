@@ -13,7 +13,7 @@ from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
 from askbus.db.pool import Pool
 from askbus.testing.actions import confirmed, update
-from askbus.testing.composed import compose
+from askbus.testing.composed import Composed, compose
 from askbus.testing.people import Agent, Company, give_token
 from askbus.testing.servers import Server, TestDatabase
 from askbus.testing.waiting import until
@@ -28,6 +28,12 @@ def question_of(result: Any) -> Any:
     """The one question of a result."""
     [question] = result["structuredContent"]["questions"]
     return question
+
+
+async def asked_by(running: Composed, agent: Agent, arguments: dict[str, Any]) -> Any:
+    """The result of asking over a connection of its own."""
+    async with running.client(agent) as client:
+        return await call(client, "ask_user_question", arguments)
 
 
 def failure_of(result: Any) -> Any:
@@ -77,15 +83,15 @@ async def test_a_wait_reports_progress_and_ends_with_the_answer(stage: Stage, ag
     enough = asyncio.Event()
     text = f"Wait for me ({mode})?"
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
+    async def heard_of(progress: float, total: float | None, message: str | None) -> None:
         assert (total, message) == (2, "Waiting for a person.")
-        heard.append(done)
+        heard.append(progress)
         if len(heard) == 2:
             enough.set()
 
     async with official(stage, agent, mode) as client, stage.running.client(stage.company["max"]) as max_:
         arguments = {"text": text, "wait_seconds": 600}
-        waiting = asyncio.ensure_future(client.call_tool("ask_user_question", arguments, progress_callback=progress))
+        waiting = asyncio.ensure_future(client.call_tool("ask_user_question", arguments, progress_callback=heard_of))
         async with asyncio.timeout(PROMPTLY):
             await enough.wait()
             question_id = await last_question(stage.pool, text)
@@ -192,20 +198,16 @@ async def test_a_wait_survives_the_end_of_its_gateway(
     agent = await give_token(pool, company["mia"])
     arguments = {"text": "Still here?", "dedupe_key": "here", "wait_seconds": 30}
     async with compose(database, nats_server.url, [(Service.QUESTION_BROKER, make_broker)]):
-        async with (
-            compose(database, nats_server.url, [(Service.GATEWAY, make_gateway)]) as stops,
-            stops.client(agent) as client,
-        ):
-            waiting = asyncio.ensure_future(call(client, "ask_user_question", arguments))
+        async with compose(database, nats_server.url, [(Service.GATEWAY, make_gateway)]) as stops:
+            waiting = asyncio.ensure_future(asked_by(stops, agent, arguments))
             await last_question(pool, "Still here?")
         first = question_of(await waiting)
         assert first["status"] == "pending"
         async with (
             compose(database, nats_server.url, [(Service.GATEWAY, make_gateway)]) as comes,
-            comes.client(agent) as client,
             comes.client(company["max"]) as max_,
         ):
-            again = asyncio.ensure_future(call(client, "ask_user_question", arguments))
+            again = asyncio.ensure_future(asked_by(comes, agent, arguments))
             await max_.post(f"/v1/questions/{first['id']}/answer", json={"answer": "yes"})
             async with asyncio.timeout(PROMPTLY):
                 found = question_of(await again)
