@@ -17,14 +17,16 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from askbus.access import reads
-from askbus.access.credentials import token_row
+from askbus.access.credentials import is_api_token
 from askbus.access.model import Principal
 from askbus.bus import faults
 from askbus.db.outages import is_outage
 from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied, Unavailable
+from askbus.incoming import LARGEST_BODY, refuse_hostile
+from askbus.limits.model import Limited
 from askbus.oauth.model import ACCESS_PREFIX
 from askbus.oauth.reads import principal_of_access_token, require_mcp
-from askbus_gateway.http.gate import LARGEST_BODY, LOOPBACK, Gate, read, refusal, refuse_hostile
+from askbus_gateway.http.gate import LOOPBACK, Gate, read, refusal
 from askbus_gateway.mcp.protocol import (
     STATUS,
     UNNAMED,
@@ -96,6 +98,7 @@ class Door:
         by = await self._caller(request)
         if by is None:
             return self._challenge(sent=request.headers.get("authorization") is not None)
+        await self.gate.limits.take(Limited.MCP, by)
         try:
             sent = await _sent(request)
             if isinstance(sent, list):
@@ -118,7 +121,7 @@ class Door:
             return None
         if token.startswith(ACCESS_PREFIX):
             return await principal_of_access_token(self.gate.pool, token, self.resource)
-        by = await reads.principal_of_token(self.gate.pool, token) if token_row(token) is not None else None
+        by = await reads.principal_of_token(self.gate.pool, token) if is_api_token(token) else None
         if by is not None:
             await require_mcp(self.gate.pool, by.workspace_id)
         return by

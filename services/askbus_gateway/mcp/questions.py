@@ -11,6 +11,7 @@ from askbus.actions import reads as actions
 from askbus.actions.model import ActionDetail, ActionFilter, ActionState, WithdrawAction
 from askbus.db.ids import new_id
 from askbus.errors import NotFound, PermissionDenied
+from askbus.limits.model import Limited
 from askbus.questions import reads
 from askbus.questions.model import LONGEST_WAIT, Ask, AskQuestion, CancelQuestion, QuestionFilter, QuestionState
 from askbus.questions.sets import MOST_IN_SET, AskQuestions, AskSet
@@ -108,10 +109,12 @@ class QuestionTools:
         """One question, or a set: all of it or none."""
         if call.arguments.get("questions") is None:
             said = read(AskBody, await in_a_project(self.gate.pool, call.by, call.arguments))
+            await self.gate.limits.take(Limited.ASK, call.by)
             ask = Ask.model_validate(said.model_dump(exclude={"wait_seconds"}, exclude_unset=True))
             asked = await self.gate.commands.ask(AskQuestion(command_id=uuid4(), by=call.by, question_id=new_id(), ask=ask))
             return await self._told(call, (asked.id,), said.wait_seconds)
         several = read(AskSetBody, await self._placed(call))
+        await self.gate.limits.take(Limited.ASK, call.by, len(several.questions))
         set_id = uuid4()
         asks = AskQuestions(command_id=set_id, by=call.by, set_id=set_id, said=AskSet(questions=several.questions))
         together = await self.gate.commands.ask(asks)

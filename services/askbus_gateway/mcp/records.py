@@ -7,6 +7,7 @@ from askbus.actions import reads
 from askbus.actions.model import Proposal, ProposeChanges
 from askbus.db.ids import new_id
 from askbus.errors import TooLarge
+from askbus.limits.model import Limited
 from askbus.records.model import QueryPlan, Rows
 from askbus.tools.catalogue import QUERY_RECORDS
 from askbus.tools.model import CallTool
@@ -76,6 +77,7 @@ class RecordTools:
             name=QUERY_RECORDS.name,
             arguments=plan.model_dump(mode="json", by_alias=True, exclude_unset=True),
         )
+        await self.gate.limits.take(Limited.TOOLS, call.by)
         answer = await self.gate.commands.ask(command, timeout=self.seconds)
         if answer.cut or not isinstance(answer.content, dict):
             raise TooLarge("The result is too large. Name fewer fields, or a smaller limit.")

@@ -171,6 +171,26 @@ async def test_browsers_may_ask_from_anywhere_and_read_the_refusal(away: Compose
             assert "access-control-allow-credentials" not in one.headers
 
 
+@pytest.mark.requirement("I8")
+async def test_who_knocks_too_often_is_told_when_to_come_back(
+    database: TestDatabase, nats_server: Server, company: Company, pool: Pool
+) -> None:
+    """Each token for itself: 429, and the seconds."""
+    await provision(nats_server.url, ack_wait=1)
+    busy, other = [await give_token(pool, company["mia"]) for _ in range(2)]
+    services = [(Service.GATEWAY, make_gateway)]
+    async with (
+        compose(database, nats_server.url, services, limit_mcp=3) as running,
+        running.client(busy) as client,
+        running.client(other) as calm,
+    ):
+        responses = [await ask(client, "tools/list") for _ in range(4)]
+        assert [response.status_code for response in responses] == [200, 200, 200, 429]
+        assert 0 < int(responses[3].headers["retry-after"]) <= 60
+        assert responses[3].json()["code"] == "rate_limited"
+        assert (await ask(calm, "tools/list")).status_code == 200
+
+
 @pytest.mark.requirement("M1", "I12")
 async def test_what_is_no_request_is_refused_before_it_is_read(stage: Stage, agent: Agent) -> None:
     """Other methods, other names of this machine, other types, too much, too deep, no JSON, a batch where there are none."""
