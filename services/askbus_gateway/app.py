@@ -30,6 +30,7 @@ from askbus_gateway.http.api import make_api
 from askbus_gateway.http.approvals import Approvals
 from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.audit import Audit
+from askbus_gateway.http.connected_apps import ConnectedApps
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.inbox import Inbox
 from askbus_gateway.http.invitations import Invitations
@@ -45,6 +46,7 @@ from askbus_gateway.http.usage import UsageSums
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.http.webhooks import Webhooks
 from askbus_gateway.mcp.toolbox import mcp_door
+from askbus_gateway.oauth.app import oauth_routes
 from askbus_gateway.signin.bearers import Bearers
 from askbus_gateway.sse.events import Events
 from askbus_gateway.sse.hub import Hub
@@ -119,6 +121,8 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Events(gate, hub).routes(),
         *Webhooks(gate).routes(),
         *mcp_door(gate, waiting, settings).routes(),
+        *ConnectedApps(gate).routes(),
+        *oauth_routes(gate, settings, outbound),
         *Console().routes(),
     ]
     routes += Document(gate, routes).routes()

@@ -5,10 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from askbus.bus.envelope import Service
+from askbus.bus.provision import provision
 from askbus.db.pool import Pool, open_pool
 from askbus.testing.apps import App, register_app
+from askbus.testing.composed import Composed, compose
 from askbus.testing.people import Company, found_company
-from askbus.testing.servers import TestDatabase
+from askbus.testing.servers import Server, TestDatabase
+from askbus_gateway.app import make_app as make_gateway
 
 
 @pytest.fixture
@@ -35,3 +38,11 @@ async def gateway(database: TestDatabase) -> AsyncIterator[Pool]:
 async def app(pool: Pool) -> App:
     """A public app that registered itself."""
     return await register_app(pool)
+
+
+@pytest.fixture
+async def running(database: TestDatabase, nats_server: Server, company: Company) -> AsyncIterator[Composed]:
+    """The gateway alone."""
+    await provision(nats_server.url, ack_wait=1)
+    async with compose(database, nats_server.url, [(Service.GATEWAY, make_gateway)]) as running:
+        yield running

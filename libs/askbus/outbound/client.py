@@ -40,10 +40,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Fetched(Answer):
-    """The same with what the other side said: `body` where there is a status, and the `content_type` of it."""
+    """The same with what the other side said: `body` where there is a status, and the `content_type` of it.
+
+    `cache_control` is what it says of keeping that (RFC 9111, section 5.2).
+    """
 
     body: bytes = b""
     content_type: str = ""
+    cache_control: str = ""
 
 
 class Outbound:
@@ -124,6 +128,7 @@ class Outbound:
                 status=response.status_code,
                 retry_after=_pause(response.headers.get("retry-after")),
                 content_type=response.headers.get("content-type", ""),
+                cache_control=response.headers.get("cache-control", ""),
             )
             if sent.most is None:  # unread: what a stranger answers is of no interest, and may have no end
                 return answer

@@ -95,6 +95,11 @@ class Settings(BaseSettings):
         "by commas: 127.0.0.1, "
         "hooks.internal, hooks.internal:8080.",
     )
+    oauth_redirects: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_read_names)] = Field(
+        (),
+        description="Redirect URIs with a scheme of their own that apps may register beside the known ones, each exactly as the app sends "
+        "it, separated by commas: myeditor://oauth/callback.",
+    )
     webhook_timeout: float = Field(15, gt=0, description="How long one attempt of a webhook may take.")
     webhook_slots: int = Field(32, ge=1, description="How many attempts of webhooks one question-broker makes at once.")
 

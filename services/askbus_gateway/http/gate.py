@@ -126,14 +126,14 @@ def refuse_foreign_pages(request: Request) -> None:
     if request.method in SAFE_METHODS:
         return
     origin = request.headers.get("origin")
-    if origin is not None and not _is_ours(origin, request.headers.get("host")):
+    if origin is not None and not is_ours(origin, request.headers.get("host")):
         raise PermissionDenied("Requests from pages of another origin are refused.")
     is_json = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
     if not is_json and "x-askbus" not in request.headers:
         raise PermissionDenied("Send the body as application/json, or the header X-Askbus: 1.")
 
 
-def _is_ours(origin: str, host: str | None) -> bool:
+def is_ours(origin: str, host: str | None) -> bool:
     try:
         return bool(host) and urlsplit(origin).netloc == host
     except ValueError:  # no URL, so nobody's page
