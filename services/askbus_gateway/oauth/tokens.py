@@ -38,8 +38,8 @@ class Tokens:
         said = await form(request)
         grant_type = said.get("grant_type")
         if grant_type not in {"authorization_code", "refresh_token"}:
-            error = "invalid_request" if grant_type is None else "unsupported_grant_type"
-            raise OAuthError(error, "grant_type is authorization_code or refresh_token.")
+            kind = "invalid_request" if grant_type is None else "unsupported_grant_type"
+            raise OAuthError(kind, "grant_type is authorization_code or refresh_token.")
         client = await self.clients.authenticated(request.headers.get("authorization"), said)
         redeemed = grant_type == "authorization_code"
         issued = await self._redeem(client, said) if redeemed else await self._refresh(client, said)
