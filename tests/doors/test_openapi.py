@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 
+import httpx2
 import jsonschema_rs
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31
@@ -11,6 +12,7 @@ from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
 from askbus.runtime.health import Asgi
 from askbus.testing.composed import Composed, compose
+from askbus.testing.conforming import Conforming
 from askbus.testing.servers import Server, TestDatabase
 from askbus_gateway import app
 from askbus_gateway.http.api import make_api
@@ -34,7 +36,10 @@ async def gateway(monkeypatch: pytest.MonkeyPatch, database: TestDatabase, nats_
 
 @pytest.mark.requirement("C30")
 async def test_the_document_is_openapi_and_has_every_route(gateway: Composed) -> None:
-    """It is read without credentials, valid by the schema that OpenAPI publishes, and names each method of each path under /v1."""
+    """It is read without credentials, valid by the schema that OpenAPI publishes, and names each method of each path under /v1.
+
+    Every answer that the tests of doors get is judged by it (askbus.testing.conforming); here, that the judge does refuse.
+    """
     async with gateway.client() as nobody:
         response = await nobody.get("/v1/openapi.json")
     document = response.raise_for_status().json()
@@ -50,3 +55,16 @@ async def test_the_document_is_openapi_and_has_every_route(gateway: Composed) ->
     assert len(served) > 70
     ids = [operation["operationId"] for operations in document["paths"].values() for operation in operations.values()]
     assert len(set(ids)) == len(ids)
+    for status, answer in (
+        (418, "{}"),
+        (200, '{"principal": "somebody"}'),
+        (404, '{"code": "conflict", "message": "", "details": {}}'),
+    ):
+        with pytest.raises(AssertionError):
+            Conforming(document).judge(answered(status, answer))
+
+
+def answered(status: int, text: str) -> httpx2.Response:
+    """An answer that the document does not have."""
+    request = httpx2.Request("GET", "http://localhost/v1/me")
+    return httpx2.Response(status, text=text, headers={"content-type": "application/json"}, request=request)

@@ -199,6 +199,8 @@ async def test_every_refusal_has_the_same_shape(mia: httpx2.AsyncClient) -> None
     """Also for an address that is none, and for a method that it does not take; with the headers that keep browsers careful."""
     missing = await mia.get("/v1/nothing/here")
     told(missing, 404, "not_found")
-    told(await mia.put("/v1/questions", json={}), 405, "invalid_input")
+    wrong = await mia.put("/v1/questions", json={})
+    told(wrong, 405, "invalid_input")
+    assert wrong.headers["allow"] == "GET, HEAD, POST", "each method of the address, wherever it is served"
     assert missing.headers["x-content-type-options"] == "nosniff"
     assert missing.headers["referrer-policy"] == "no-referrer"

@@ -9,6 +9,7 @@ import httpx2
 from askbus.bus.envelope import Service
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
+from askbus.testing.conforming import judge
 from askbus.testing.people import Agent, Person
 from askbus.testing.servers import TestDatabase
 
@@ -40,10 +41,14 @@ class Composed:
         return f"http://127.0.0.1:{self.apps[Service.GATEWAY][gateway].door.port}"
 
     def client(self, who: Person | Agent | None = None, *, gateway: int = 0) -> httpx2.AsyncClient:
-        """An HTTP client that is this person's browser, or this agent; a stranger without any. Use it as a context manager."""
+        """An HTTP client that is this person's browser, or this agent; a stranger without any. Use it as a context manager.
+
+        Every answer that it gets must be one that the served OpenAPI document has.
+        """
         headers = {"authorization": f"Bearer {who.token}"} if isinstance(who, Agent) else {}
         cookies = {"askbus_session": who.cookie} if isinstance(who, Person) else {}
-        return httpx2.AsyncClient(base_url=self.url(gateway), headers=headers, cookies=cookies, timeout=30)
+        hooks = {"response": [judge]}
+        return httpx2.AsyncClient(base_url=self.url(gateway), headers=headers, cookies=cookies, timeout=30, event_hooks=hooks)
 
 
 @asynccontextmanager

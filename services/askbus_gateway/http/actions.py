@@ -33,7 +33,7 @@ from askbus.actions.model import (
 from askbus.actions.trail import TrailFilter, TrailPage
 from askbus.actions.turn_undo import PreviewUndoTurn, TurnUndo, TurnUndoPreview, UndoTurn
 from askbus.db.ids import new_id
-from askbus.errors import NotFound, TimedOut
+from askbus.errors import NotFound, PermissionDenied, TimedOut
 from askbus.records.changes import MOST_OPERATIONS
 from askbus_gateway.http.described import Caller, described, route
 from askbus_gateway.http.gate import (
@@ -117,7 +117,7 @@ class Actions:
             route("GET", "/v1/trail", self.trail),
         ]
 
-    @described(ActionPage, query=ActionFilter)
+    @described(ActionPage, query=ActionFilter, refuses=(PermissionDenied,))
     async def list(self, request: Request) -> Response:
         """A page of actions."""
         by = await self.gate.principal(request)
@@ -141,7 +141,7 @@ class Actions:
         detail = await self._at_rest(request, by, action.id, said.wait_seconds)
         return present(detail, 201 if action.id == action_id else 200)
 
-    @described(ActionDetail, query=GetQuery, refuses=(TimedOut,))
+    @described(ActionDetail, query=GetQuery, refuses=(PermissionDenied, TimedOut))
     async def get(self, request: Request) -> Response:
         """One with its card; `wait`, and `full` for values that the card shortens."""
         by = await self.gate.principal(request)
@@ -239,7 +239,7 @@ class Actions:
         await body(request, NoBody)
         return present(await turn_undo.get(self.gate.pool, by, path_id(request)))
 
-    @described(TrailPage, query=TrailFilter)
+    @described(TrailPage, query=TrailFilter, refuses=(PermissionDenied,))
     async def trail(self, request: Request) -> Response:
         """Who did what and when, with the records before and after."""
         by = await self.gate.principal(request)

@@ -1,13 +1,13 @@
 """The HTTP application: every route, and the span around each request."""
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 from opentelemetry.trace import SpanKind
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match
+from starlette.routing import BaseRoute, Match, Route
 
 from askbus.errors import InvalidInput, NotFound
 from askbus.runtime.health import Asgi, Receive, Send
@@ -27,9 +27,10 @@ def make_api(routes: Sequence[BaseRoute]) -> Asgi:
     async def not_found(_request: Request, _error: Exception) -> Response:
         return refusal(NotFound("There is nothing at this address. See the API's documentation."))
 
-    async def wrong_method(_request: Request, _error: Exception) -> Response:
+    async def wrong_method(request: Request, _error: Exception) -> Response:
         response = refusal(InvalidInput("This address does not take this method."))
         response.status_code = 405
+        response.headers["Allow"] = ", ".join(_methods(request.scope, routes))  # RFC 9110, section 15.5.6
         return response
 
     app = Starlette(routes=list(routes), exception_handlers={404: not_found, 405: wrong_method})
@@ -54,6 +55,12 @@ def _traced(app: Any, routes: Sequence[BaseRoute]) -> Asgi:
             await app(scope, receive, send_traced)
 
     return traced
+
+
+def _methods(scope: MutableMapping[str, Any], routes: Sequence[BaseRoute]) -> list[str]:
+    """Those that are taken at the address of this request: each has a route of its own."""
+    here = [route for route in routes if isinstance(route, Route) and route.matches(scope)[0] is not Match.NONE]
+    return sorted({method for route in here for method in route.methods or ()})
 
 
 def _template(scope: dict[str, Any], routes: Sequence[BaseRoute]) -> str:

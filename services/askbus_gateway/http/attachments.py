@@ -15,7 +15,7 @@ from askbus.attachments import reads, verbs
 from askbus.attachments.content import NAMED, inspect
 from askbus.attachments.model import TYPES, Attachment, FileName, Found, Kind, Upload
 from askbus.db.ids import new_id
-from askbus.errors import Conflict, InvalidInput, NotFound, TooLarge
+from askbus.errors import Conflict, InvalidInput, NotFound, RateLimited, TooLarge
 from askbus.runtime.settings import Settings
 from askbus_gateway.http.described import Media, described, route
 from askbus_gateway.http.gate import Gate, command_id, path_id, present, query
@@ -63,7 +63,7 @@ class Attachments:
         {201: Attachment},
         query=UploadQuery,
         body=Media(tuple(NAMED), "The bytes of the file, of at most the size that its kind may have."),
-        refuses=(NotFound,),
+        refuses=(NotFound, RateLimited),
         scope=Scope.CHAT,
         idempotent=True,
     )

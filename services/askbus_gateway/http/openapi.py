@@ -20,6 +20,7 @@ from askbus_gateway.http.described import Caller, Content, DescribedRoute, Descr
 from askbus_gateway.http.gate import Gate
 
 SCHEMAS = "#/components/schemas/"
+ERROR: tuple[type[BaseModel], JsonSchemaMode] = (ErrorBody, "serialization")
 PARAMETER = re.compile(r"{(\w+)}")
 
 ABOUT = """\
@@ -78,7 +79,7 @@ def document(routes: Sequence[Description], cookie: str) -> dict[str, Any]:
         "info": {"title": "askbus", "version": version("askbus"), "description": ABOUT},
         "paths": paths,
         "components": {
-            "schemas": {**schemas.definitions, "Error": _error_schema()},
+            "schemas": schemas.definitions,
             "responses": {kind.__name__: _refusal(kind) for kind in BY_CODE.values()},
             "securitySchemes": schemes,
         },
@@ -90,9 +91,10 @@ class _Schemas:
     one name."""
 
     def __init__(self, routes: Sequence[Description]) -> None:
-        used = dict.fromkeys(model for each in routes for model in _models(each))
+        used = dict.fromkeys([ERROR, *(model for each in routes for model in _models(each))])
         self._of, made = models_json_schema(list(used), ref_template=f"{SCHEMAS}{{model}}")
-        self.definitions: dict[str, Any] = made.get("$defs", {})
+        self.definitions: dict[str, Any] = made["$defs"]
+        self.definitions["ErrorBody"]["properties"]["code"] = {"type": "string", "enum": list(BY_CODE)}
 
     def sent(self, model: type[BaseModel]) -> Any:
         return self._of[model, "validation"]
@@ -190,15 +192,13 @@ def _request_body(content: type[BaseModel] | Media, schemas: _Schemas) -> dict[s
 
 
 def _answer(status: int, contents: Sequence[Content], schemas: _Schemas) -> dict[str, Any]:
-    said: list[str] = []
-    made: dict[str, Any] = {}
-    for content in contents:
-        if isinstance(content, Media):
-            said.append(content.says)
-            made |= {kind: {} for kind in content.types}
-        elif content is not None:
-            said.append(_first_line(content))
-            made["application/json"] = {"schema": schemas.answered(content)}
+    models = [content for content in contents if isinstance(content, type)]
+    files = [content for content in contents if isinstance(content, Media)]
+    made: dict[str, Any] = {kind: {} for file in files for kind in file.types}
+    if models:
+        answered = [schemas.answered(model) for model in models]
+        made["application/json"] = {"schema": answered[0] if len(answered) == 1 else {"anyOf": answered}}
+    said = [*map(_first_line, models), *(file.says for file in files)]
     words = " ".join(filter(None, said)) or HTTPStatus(status).phrase
     return {"description": words, "content": made} if made else {"description": words}
 
@@ -208,14 +208,8 @@ def _first_line(model: type[BaseModel]) -> str:
     return " ".join(words.partition("\n\n")[0].split())
 
 
-def _error_schema() -> dict[str, Any]:
-    schema = ErrorBody.model_json_schema(mode="serialization")
-    schema["properties"]["code"] = {"type": "string", "enum": list(BY_CODE)}
-    return schema
-
-
 def _refusal(kind: type[AskbusError]) -> dict[str, Any]:
-    schema = {"allOf": [{"$ref": f"{SCHEMAS}Error"}, {"properties": {"code": {"const": kind.code}}}]}
+    schema = {"allOf": [{"$ref": f"{SCHEMAS}ErrorBody"}, {"properties": {"code": {"const": kind.code}}}]}
     made: dict[str, Any] = {
         "description": HTTPStatus(kind.http_status).phrase,
         "content": {"application/json": {"schema": schema}},

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access.model import Principal, Scope
-from askbus.errors import NotFound, TimedOut
+from askbus.errors import NotFound, PermissionDenied, TimedOut
 from askbus.limits.model import Limited
 from askbus.questions.sets import MOST_IN_SET, AskQuestions, AskSet
 from askbus_gateway.http.described import described, route
@@ -76,7 +76,7 @@ class QuestionSets:
         together = await self._together(request, by, tuple(one.id for one in asked.questions), said.wait_seconds)
         return present(together, 201 if any(one.asked for one in asked.questions) else 200)
 
-    @described(AskedTogether, query=SetQuery, refuses=(NotFound, TimedOut))
+    @described(AskedTogether, query=SetQuery, refuses=(NotFound, PermissionDenied, TimedOut))
     async def get(self, request: Request) -> Response:
         """Several, in the order of `ids`; `wait` waits until all are settled."""
         by = await self.gate.principal(request)

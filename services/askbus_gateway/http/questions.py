@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from askbus.access.model import Principal, Scope
 from askbus.db.ids import new_id
-from askbus.errors import NotFound, TimedOut
+from askbus.errors import NotFound, PermissionDenied, TimedOut
 from askbus.limits.model import Limited
 from askbus.questions import reads
 from askbus.questions.model import (
@@ -80,13 +80,13 @@ class Questions:
             route("POST", "/v1/questions/{id}/cancel", self.cancel),
         ]
 
-    @described(QuestionPage, query=QuestionFilter)
+    @described(QuestionPage, query=QuestionFilter, refuses=(PermissionDenied,))
     async def list(self, request: Request) -> Response:
         """A page of questions, newest first, open ones by priority first."""
         by = await self.gate.principal(request)
         return present(await reads.list_page(self.gate.pool, by, query(request, QuestionFilter)))
 
-    @described(QuestionCounts)
+    @described(QuestionCounts, refuses=(PermissionDenied,))
     async def counts(self, request: Request) -> Response:
         """The inbox in numbers."""
         by = await self.gate.principal(request)
@@ -107,7 +107,7 @@ class Questions:
         asked = await self._asked(request, by, question.id, said.wait_seconds)
         return present(asked, 201 if question.id == question_id else 200)
 
-    @described(Asked, query=WaitQuery, refuses=(TimedOut,))
+    @described(Asked, query=WaitQuery, refuses=(PermissionDenied, TimedOut))
     async def get(self, request: Request) -> Response:
         """One; `wait` waits up to so many seconds until it is settled."""
         by = await self.gate.principal(request)
