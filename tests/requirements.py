@@ -113,7 +113,7 @@ REQUIREMENTS: dict[str, str] = {
     "M2": WHOLE,
     "M3": "no test yet for client-id metadata documents",
     "M4": "consent over HTTP and connected apps over REST; not in the console yet",
-    "M5": "membership, role, projects and the switch, at each use; not yet tried at `/mcp` itself",
+    "M5": WHOLE,
     "M6": "the question tools, query_records and propose_changes; the others join when they work",
     "M7": WHOLE,
     "M9": "waits, progress, holds by client and token, the dedupe key; no URL elicitation yet",

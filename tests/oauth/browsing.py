@@ -1,6 +1,7 @@
 """An app and a person's browser, as they go through the doors of OAuth: every request on the wire, no redirect followed."""
 
 import re
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ from askbus.testing.composed import Composed
 from askbus.testing.people import Person
 
 ISSUER = "http://localhost"
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Nothing here is encrypted: reading the system's certificates for each client would cost more than all of the requests."""
 ADDRESSES = [CALLBACK]
 READ = ("data:read",)
 
@@ -33,7 +36,7 @@ class Client:
 
     async def register(self, **said: object) -> httpx2.Response:
         body = {"client_name": "Editor", "redirect_uris": ADDRESSES, "token_endpoint_auth_method": "none", **said}
-        async with httpx2.AsyncClient(base_url=self.http) as client:
+        async with httpx2.AsyncClient(base_url=self.http, verify=NO_TLS) as client:
             response = await client.post("/oauth/register", json=body)
         if response.status_code == 201:
             self.told = response.json()
@@ -56,7 +59,7 @@ class Client:
         return {name: value for name, value in asked.items() if value is not None}
 
     async def post(self, path: str, said: Any, **headers: str) -> httpx2.Response:
-        async with httpx2.AsyncClient(base_url=self.http) as client:
+        async with httpx2.AsyncClient(base_url=self.http, verify=NO_TLS) as client:
             return await client.post(path, data=said, headers=headers)
 
     async def redeem(self, code: str, **said: str | None) -> httpx2.Response:
@@ -84,8 +87,13 @@ class Browser:
     running: Composed
     who: Person | None
 
+    def client(self) -> httpx2.AsyncClient:
+        """What it sends its requests with."""
+        cookies = {} if self.who is None else {"askbus_session": self.who.cookie}
+        return httpx2.AsyncClient(base_url=self.running.http, cookies=cookies, verify=NO_TLS, timeout=30)
+
     async def get(self, path: str, said: Any = None) -> httpx2.Response:
-        async with self.running.client(self.who) as client:
+        async with self.client() as client:
             return await client.get(path, params=said)
 
     async def ticket(self, client: Client, **said: str | None) -> str:
@@ -97,7 +105,7 @@ class Browser:
     async def submit(self, ticket: str, *, origin: str | None = None, **said: str | Sequence[str]) -> httpx2.Response:
         form = {"ticket": ticket, "decision": "allow", **said}
         headers = {"origin": self.running.http if origin is None else origin}
-        async with self.running.client(self.who) as client:
+        async with self.client() as client:
             return await client.post("/oauth/consent", data=form, headers=headers)
 
     async def code(self, client: Client, project: object, scope: Sequence[str] = READ, **said: str | None) -> str:

@@ -105,13 +105,14 @@ async def posted(request: Request, most: int) -> list[tuple[str, str]]:
         data += chunk
         if len(data) > LARGEST_FORM:
             raise OAuthError("invalid_request", f"A form has at most {LARGEST_FORM} bytes.", 413)
-    return fields(data.decode("latin-1"), most)
+    return fields(bytes(data), most)
 
 
-def fields(query: str, most: int = MOST_FIELDS) -> list[tuple[str, str]]:
+def fields(query: str | bytes, most: int = MOST_FIELDS) -> list[tuple[str, str]]:
     """The parameters of a form or a query, in their order. Raises OAuthError for what is no text."""
     try:
-        found = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=most)
+        text = query if isinstance(query, str) else query.decode("ascii")
+        found = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=most)
     except ValueError:
         raise OAuthError("invalid_request", f"Send at most {most} parameters, percent-encoded as UTF-8.") from None
     if any("\0" in name or "\0" in value for name, value in found):
