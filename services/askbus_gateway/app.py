@@ -31,6 +31,7 @@ from askbus_gateway.http.approvals import Approvals
 from askbus_gateway.http.attachments import Attachments
 from askbus_gateway.http.audit import Audit
 from askbus_gateway.http.connected_apps import ConnectedApps
+from askbus_gateway.http.cors import across_origins
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.http.inbox import Inbox
 from askbus_gateway.http.invitations import Invitations
@@ -126,7 +127,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Console().routes(),
     ]
     routes += Document(gate, routes).routes()
-    ground.door.serve(make_api(routes))
+    ground.door.serve(across_origins(make_api(routes), settings.cors_origins))
 
     await welcome_agents(ground)
     dismiss_agents(ground, hub)

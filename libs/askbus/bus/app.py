@@ -28,6 +28,7 @@ from askbus.bus.connection import Connection, settle
 from askbus.bus.envelope import Command, Reply, Service
 from askbus.db.outages import is_outage
 from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut, TooLarge, Unavailable
+from askbus.incoming import DEEPEST_JSON, refuse_hostile, refuse_large
 from askbus.runtime import telemetry
 
 log = structlog.get_logger()
@@ -39,6 +40,8 @@ H = TypeVar("H", bound=Callable[..., Awaitable[BaseModel]])
 TokenId = Annotated[UUID, Path("p")]
 """How a door's handler learns which agent asks: the token row's id, from the subject and never from the body."""
 
+WRAPPED = 4
+"""Levels that a request on the bus has around what somebody sent to another door."""
 AT_ONCE = 64
 """How many requests one process works on at once; the rest wait their turn here."""
 
@@ -133,6 +136,8 @@ def _subscribe(
     broker: Broker, handler: Callable[..., Any], *, subject: str, owner: Service, title: str, body: type[BaseModel]
 ) -> None:
     async def decode(message: StreamMessage[Msg]) -> BaseModel:
+        refuse_large(message.body)
+        refuse_hostile(message.body, DEEPEST_JSON + WRAPPED)
         try:
             request = body.model_validate_json(message.body)
         except ValidationError as error:

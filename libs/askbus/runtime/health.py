@@ -10,6 +10,8 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from askbus.errors import InvalidInput
+
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -17,6 +19,8 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Probe = Callable[[], Awaitable[bool]]
 
 
+LARGEST_HEAD = 64 * 1024
+"""Bytes of a request's address and headers together."""
 FLUSH = 1
 """Seconds in which what was already answered must reach its clients when the process stops."""
 
@@ -90,7 +94,6 @@ class Door:
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=FLUSH,  # `finish` has let the requests end; this is for clients that do not read
-            h11_max_incomplete_event_size=64 * 1024,
         )
         server = _Server(config)
         task = asyncio.create_task(server.serve([listener]))
@@ -128,6 +131,12 @@ class StreamProtocol(HttpToolsProtocol):
     A stalled reader would else swallow megabytes before back-pressure shows, and the response could never be ended.
     """
 
+    _in_head = True
+    _head = 0
+    """Bytes that came of a head which is not complete."""
+    _messages = 0
+    _refused = False
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         sock = transport.get_extra_info("socket")
@@ -136,6 +145,48 @@ class StreamProtocol(HttpToolsProtocol):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 20_000)
             # asyncio's own loop leaves it out for a listener made without a protocol number; each answer then waits 40 ms for an ACK.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
+        before = self._messages if self._in_head else None
+        super().data_received(data)
+        if self._in_head and self._messages == before:
+            self._head += len(data)
+            if self._head > LARGEST_HEAD:
+                self._refuse_head()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > LARGEST_HEAD:
+            self._refuse_head()
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if not self._refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._in_head, self._head, self._messages = True, 0, self._messages + 1
+        if not self._refused:
+            super().on_message_complete()
+
+    def _refuse_head(self) -> None:
+        """Nothing of it was kept beyond the cap, and nothing else is read from this client."""
+        self._refused = True
+        if not self.transport.is_closing():
+            refusal = InvalidInput(f"A request's address and headers have at most {LARGEST_HEAD} bytes.")
+            text = refusal.body().model_dump_json()
+            head = (
+                "HTTP/1.1 400 Bad Request",
+                "content-type: application/json",
+                f"content-length: {len(text)}",
+                "connection: close",
+            )
+            self.transport.write("\r\n".join([*head, "", text]).encode())
+            self.transport.write_eof()  # closed at once with bytes unread, the answer would be lost with the connection
+            self.loop.call_later(FLUSH, self.transport.close)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -9,6 +9,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from askbus.access.locales import Locale
 from askbus.access.model import Role
+from askbus.access.origins import Origin
 from askbus.access.zones import TimeZone
 from askbus.identity.model import JwtIssuer, check_issuers
 from askbus.limits.address import Network
@@ -129,6 +130,10 @@ class Settings(BaseSettings):
         (),
         description="Addresses of the proxies before the gateway, separated by commas: 10.0.0.7, 192.168.0.0/16. From these alone the "
         "client's address is taken, from `forwarded_header`.",
+    )
+    cors_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(_read_names)] = Field(
+        (),
+        description="Origins whose pages may call /v1 with a token, separated by commas: https://app.example. None: CORS is off.",
     )
     forwarded_header: Literal["x-forwarded-for", "forwarded"] = Field(
         "x-forwarded-for", description="The one header in which these proxies say whom they speak for."

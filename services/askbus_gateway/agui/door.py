@@ -102,6 +102,7 @@ class AgUi:
         refuses=(Conflict, TimedOut),
         scope=Scope.CHAT,
         limited=True,
+        most=LARGEST_BODY,
     )
     async def run(self, request: Request) -> Response | Streamed:
         """A run of AG-UI: a message, a resume, or neither; then the conversation is joined as it stands."""

@@ -121,6 +121,7 @@ class Chat:
         refuses=(Conflict, TimedOut),
         scope=Scope.CHAT,
         limited=True,
+        most=LARGEST_BODY,
     )
     async def post(self, request: Request) -> Response | Streamed:
         """A message, the assistant's message with what the client completed in it, or the wish for another answer."""

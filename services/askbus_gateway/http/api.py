@@ -9,9 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 
-from askbus.errors import InvalidInput, NotFound
+from askbus.errors import AskbusError, Internal, InvalidInput, NotFound
 from askbus.runtime.health import Asgi, Receive, Send
 from askbus.runtime.telemetry import span
+from askbus_gateway.http.caps import held, route_of
 from askbus_gateway.http.gate import refusal
 
 _SECURITY = [
@@ -33,7 +34,11 @@ def make_api(routes: Sequence[BaseRoute]) -> Asgi:
         response.headers["Allow"] = ", ".join(_methods(request.scope, routes))  # RFC 9110, section 15.5.6
         return response
 
-    app = Starlette(routes=list(routes), exception_handlers={404: not_found, 405: wrong_method})
+    async def refused(_request: Request, error: Exception) -> Response:
+        return refusal(error) if isinstance(error, AskbusError) else refusal(Internal.hidden())
+
+    handlers = {404: not_found, 405: wrong_method, AskbusError: refused}
+    app = Starlette(routes=list(routes), exception_handlers=handlers)
     return _traced(app, routes)
 
 
@@ -41,7 +46,8 @@ def _traced(app: Any, routes: Sequence[BaseRoute]) -> Asgi:
     async def traced(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         parent = headers.get(b"traceparent", b"").decode("latin-1") or None
-        name = f"{scope['method']} {_template(scope, routes)}"
+        route = route_of(scope, routes)
+        name = f"{scope['method']} {getattr(route, 'path', 'unmatched')}"
         with span(name, kind=SpanKind.SERVER, parent=parent) as current:
 
             async def send_traced(message: dict[str, Any]) -> None:
@@ -52,6 +58,11 @@ def _traced(app: Any, routes: Sequence[BaseRoute]) -> Asgi:
                     message = {**message, "headers": [*message["headers"], *_SECURITY, *extra]}
                 await send(message)
 
+            try:
+                receive = held(scope, receive, route)
+            except AskbusError as error:
+                await refusal(error)(scope, receive, send_traced)  # type: ignore[arg-type]  # Starlette's types are wider than ours
+                return
             await app(scope, receive, send_traced)
 
     return traced
@@ -61,11 +72,3 @@ def _methods(scope: MutableMapping[str, Any], routes: Sequence[BaseRoute]) -> li
     """Those that are taken at the address of this request: each has a route of its own."""
     here = [route for route in routes if isinstance(route, Route) and route.matches(scope)[0] is not Match.NONE]
     return sorted({method for route in here for method in route.methods or ()})
-
-
-def _template(scope: dict[str, Any], routes: Sequence[BaseRoute]) -> str:
-    """The route's pattern, so that a span's name holds no id."""
-    for route in routes:
-        if route.matches(scope)[0] is not Match.NONE:
-            return str(getattr(route, "path", "/"))
-    return "unmatched"

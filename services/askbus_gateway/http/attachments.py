@@ -66,6 +66,7 @@ class Attachments:
         refuses=(NotFound, RateLimited),
         scope=Scope.CHAT,
         idempotent=True,
+        most=None,
     )
     async def upload(self, request: Request) -> Response:
         """Upload the raw body."""

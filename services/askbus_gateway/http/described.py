@@ -24,6 +24,7 @@ from askbus.errors import (
     Unauthenticated,
     Unavailable,
 )
+from askbus.incoming import LARGEST_BODY
 from askbus_gateway.http.gate import SAFE_METHODS, guarded
 
 _SAID: Final = "askbus_said"
@@ -76,6 +77,7 @@ class Description:
     scope: Scope | None
     idempotent: bool
     limited: bool
+    most: int | None
 
     @property
     def changes(self) -> bool:
@@ -128,13 +130,15 @@ def described(
     scope: Scope | None = None,
     idempotent: bool = False,
     limited: bool = False,
+    most: int | None = LARGEST_BODY,
 ) -> Callable[[E], E]:
     """Says of an endpoint what it takes and answers; its docstring is what it does, in the words of docs/api.md.
 
     `answers`: the model of a 200, or what there is by status. `body`, `query`: the models of the JSON body and of the query.
     `headers`: those that it reads, and what each is for. `params`: the types of what stands in the path and is no UUID.
     `refuses`: errors beyond those that follow from the rest, as `Description.errors` has them. `idempotent`: it takes
-    `Idempotency-Key` and asks the owner of a state. `limited`: a rate limit counts it.
+    `Idempotency-Key` and asks the owner of a state. `limited`: a rate limit counts it. `most`: bytes of its body; None where the
+    endpoint has caps of its own.
     """
     rest = {
         "body": body,
@@ -146,6 +150,7 @@ def described(
         "scope": scope,
         "idempotent": idempotent,
         "limited": limited,
+        "most": most,
     }
 
     def mark(endpoint: E) -> E:
