@@ -85,13 +85,9 @@ class Description:
 
     def errors(self) -> list[type[AskbusError]]:
         """Everything that it can be refused with, by status."""
-        found = {*self.refuses, Internal, Unavailable}
-        if self.body is not None or self.query is not None or self.idempotent:
-            found.add(InvalidInput)
-        if self.body is not None:
-            found.add(TooLarge)
+        found = {*self.refuses, InvalidInput, TooLarge, Internal, Unavailable}
         if self.caller is not Caller.ANYBODY:
-            found |= {Unauthenticated, PermissionDenied, InvalidInput}  # the latter two for an issuer's token alone
+            found |= {Unauthenticated, PermissionDenied}  # the latter for an issuer's token alone
         if self.changes or self.caller is Caller.PERSON or self.scope is not None:
             found.add(PermissionDenied)
         if self.limited:
