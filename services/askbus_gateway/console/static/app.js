@@ -6,12 +6,15 @@ import { button, el, fill } from './elements.js';
 import { openFeed } from './feed.js';
 import { Home } from './home.js';
 import { Bell, openAction, openApproval, openQuestion, openSheet } from './inbox.js';
+import { join, takeInvitation } from './join.js';
 import { makeLists } from './lists.js';
 import { People } from './people.js';
+import { Settings } from './settings.js';
 import { askToSwitch, signedOut, signIn, takeCode } from './signin.js';
 import { tick } from './words.js';
 
 const THREAD = /^#thread=([0-9a-f-]{36})$/i;
+const SETTINGS = /^#settings=([a-z]*)$/;
 /** Milliseconds without the stream before that is worth a word. */
 const PATIENCE = 1500;
 
@@ -35,7 +38,9 @@ class Console {
   /** Signs in with a code if the address holds one, and shows the page that it names. */
   async #enter() {
     const code = takeCode();
+    const invitation = takeInvitation();
     let me = await this.#whoAmI();
+    if (invitation) me = (await join(this.#root, invitation, me)) ?? me;
     if (code && (!me || (await askToSwitch(this.#root, me)))) {
       try {
         me = await signIn(this.#root, code);
@@ -119,6 +124,14 @@ class Console {
         { class: 'quiet' },
         me.principal.demo ? `Demo user in ${me.workspace}` : `${me.principal.role} in ${me.workspace}`,
       ),
+      button('Settings', {
+        on: {
+          click: () => {
+            menu.hidePopover();
+            this.#go('/#settings=');
+          },
+        },
+      }),
       button('Sign out', { on: { click: () => this.#signOut() } }),
     );
     const who = el(
@@ -193,7 +206,7 @@ class Console {
   }
 
   #onAddress() {
-    if (location.hash.startsWith('#login=')) this.#enter();
+    if (/^#(login|invitation)=/.test(location.hash)) this.#enter();
     else if (this.#context) this.#route();
   }
 
@@ -205,8 +218,12 @@ class Console {
   #route() {
     const threadId = THREAD.exec(location.hash)?.[1] ?? null;
     if (threadId && this.#page?.threadId === threadId) return;
+    const section = SETTINGS.exec(location.hash)?.[1];
     if (threadId) this.#show(this.#conversation({ threadId }));
-    else {
+    else if (section !== undefined) {
+      document.title = `Settings · ${this.#context.me.workspace}`;
+      this.#show(new Settings(this.#context, section));
+    } else {
       document.title = `askbus · ${this.#context.me.workspace}`;
       this.#show(new Home(this.#context));
     }

@@ -1,8 +1,8 @@
 // What a person does with conversations as a whole: find one, name it, take it away as a file, delete it.
 
 import { api } from './api.js';
-import { button, el, fill, icon, iconButton, Problem } from './elements.js';
-import { modal } from './inbox.js';
+import { ask } from './asking.js';
+import { button, el, fill, iconButton, Problem } from './elements.js';
 import { moment } from './words.js';
 
 const FORMATS = { Markdown: 'markdown', PDF: 'pdf', JSON: 'json' };
@@ -89,25 +89,6 @@ export class TemporaryNote {
 
 function download(id, format) {
   el('a', { href: `/v1/threads/${id}/export?format=${format}`, download: '' }).click();
-}
-
-function ask({ title, picture, said, yes, act }) {
-  const problem = new Problem();
-  const sure = el('button', { type: 'submit', class: 'primary' }, yes);
-  const no = button('Cancel', { on: { click: () => box.close() } });
-  const form = el(
-    'form',
-    { class: 'card' },
-    el('header', {}, icon(picture), el('h3', {}, title)),
-    el('div', { class: 'body' }, said, problem.element),
-    el('footer', {}, el('div', { class: 'buttons' }, sure, no)),
-  );
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    if (await problem.around([sure, no], act)) box.close();
-  });
-  const box = modal({ class: 'box', 'aria-label': title });
-  fill(box, form);
 }
 
 function rename(thread, onRenamed) {
