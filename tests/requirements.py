@@ -125,6 +125,7 @@ REQUIREMENTS: dict[str, str] = {
     "W3": "streaming, safe Markdown, activity, marks of numbers; no citations",
     "W4": WHOLE,
     "W5": "bell, sheet and answer dialog, live in every tab",
+    "W7": "tokens, members, projects, audit log; no memory settings, connection cards, budgets yet",
     "W9": "keyboard, small screens, dark and light, the network cut and back",
     "W10": WHOLE,
     # Operations
