@@ -62,7 +62,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_nothing_inline() -> None:
     for name, text in code.items():
         assert not re.search(r"""(?:from |import\(|url\(|src=|href=)\s*['"]?https?:""", text), name
         assert not re.search(r"\.innerHTML|\.outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text), name
-    other_pages = (STATIC.parent.parent / "oauth" / "page.py").read_text("utf-8")  # the page that asks for consent
+    other_pages = resources.files("askbus_gateway.oauth").joinpath("page.py").read_text("utf-8")  # the page that asks for consent
     used = {"index.html"} | set().union(*(named(text) for text in [*code.values(), other_pages]))
     assert used - files.keys() == set()
     assert {name for name in files if name.endswith((".js", ".css"))} - used == set()
