@@ -111,7 +111,7 @@ REQUIREMENTS: dict[str, str] = {
     # askbus as an MCP server
     "M1": WHOLE,
     "M2": WHOLE,
-    "M3": "no test yet for client-id metadata documents",
+    "M3": WHOLE,
     "M4": "consent over HTTP and connected apps over REST; not in the console yet",
     "M5": WHOLE,
     "M6": "the question tools, query_records and propose_changes; the others join when they work",

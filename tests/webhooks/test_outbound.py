@@ -1,20 +1,15 @@
 """Requests to addresses of others: which are refused, and that what was checked is what is connected to."""
 
-import datetime
 import ipaddress
-import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from askbus.errors import InvalidInput
 from askbus.outbound.client import Answer, Outbound, addresses_of
 from askbus.outbound.policy import IpAddress, Policy, is_public
+from askbus.testing.certificates import certificate
 from askbus.testing.receiver import receiving
 
 pytestmark = pytest.mark.requirement("X6")
@@ -52,32 +47,6 @@ async def test_a_private_address_by_another_name_is_never_connected_to(name: str
             assert receiver.received == []
         finally:
             await client.close()
-
-
-def certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """For a server of this name, and for a client that trusts it alone."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    today = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(today - datetime.timedelta(days=1))
-        .not_valid_after(today + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = made.public_bytes(serialization.Encoding.PEM)
-    secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file = folder / "server.pem"
-    file.write_bytes(secret + pem)
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(file)
-    return server, ssl.create_default_context(cadata=pem.decode())
 
 
 async def test_the_address_that_was_checked_is_the_one_connected_to(tmp_path: Path) -> None:
