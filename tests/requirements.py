@@ -98,7 +98,7 @@ REQUIREMENTS: dict[str, str] = {
     "S13": WHOLE,
     # Identity and access
     "I1": "sessions, API tokens and JWTs of trusted issuers; no OAuth tokens for MCP yet",
-    "I2": "one-time links; no passwords, no OIDC, no rate limits yet",
+    "I2": "links, passwords, OIDC and limits over the API; the console's page has links alone yet",
     "I3": WHOLE,
     "I4": "for what exists: the scopes of data, charts and datasets guard nothing yet",
     "I5": WHOLE,

@@ -39,6 +39,7 @@ from askbus_gateway.http.metrics import Metrics
 from askbus_gateway.http.openapi import Document
 from askbus_gateway.http.question_sets import QuestionSets
 from askbus_gateway.http.questions import Questions
+from askbus_gateway.http.signin import SignIn
 from askbus_gateway.http.team import Team
 from askbus_gateway.http.threads import Threads
 from askbus_gateway.http.tools import Tools
@@ -92,6 +93,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     limits = Limiter.of(ground.pool, settings)
     proxies = Proxies(settings.trusted_proxies, settings.forwarded_header)
     gate = Gate(ground.pool, ground.commands, settings.public_url, limits=limits, proxies=proxies, bearers=bearers)
+    signing_in = SignIn(gate, settings, outbound)
     waits = Waits()
     waiting = Waiting(gate, waits)
     wheel = Wheel(settings.heartbeat, settings.stream_age)
@@ -106,6 +108,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *Team(gate, settings.configured_models()).routes(),
         *Invitations(gate).routes(),
         *Audit(gate).routes(),
+        *signing_in.routes(),
         *QuestionSets(gate, waiting).routes(),
         *Inbox(gate).routes(),
         *Questions(gate, waiting).routes(),
@@ -137,6 +140,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         waits.stop()
         await hub.close()
         await bearers.close()
+        await signing_in.close()
         await outbound.close()
 
     ground.at_end(let_go)

@@ -8,10 +8,11 @@ from uuid import UUID
 import pytest
 from click.testing import CliRunner, Result
 
-from askbus.access import reads, verbs
+from askbus.access import identities, passwords, reads, verbs
 from askbus.access.model import Role, Scope
 from askbus.cli import main
 from askbus.db.pool import Pool, open_pool
+from askbus.identity.model import Identity
 from askbus.questions.model import Ask, AskQuestion
 from askbus.questions.verbs import ask
 from askbus.stack.options import Options
@@ -50,6 +51,23 @@ async def done(result: Awaitable[Result]) -> str:
     finished = await result
     assert finished.exit_code == 0, finished.output
     return finished.stdout.strip()
+
+
+@pytest.mark.requirement("I2", "I10")
+async def test_a_password_link_and_taking_identities_back(admin: Admin, pool: Pool) -> None:
+    """The link's code is in the fragment and sets a password; who somebody is elsewhere is forgotten, and that is in the audit."""
+    company = await found_company(pool)
+    email = await pool.fetchval("SELECT email FROM users WHERE id = $1", company["mia"].id)
+    link = await done(admin("password-link", email, "--workspace", "Nordlicht"))
+    assert link.startswith("https://askbus.example/#password=")
+    account = await passwords.code(pool, link.partition("#password=")[2])
+    assert account.user_id == company["mia"].id
+    known = Identity(issuer="https://id.example", subject="1", email=email, name=None)
+    assert await identities.person_of(pool, known) == company["mia"].id
+    assert await done(admin("user", "unlink", email)) == "1 identity unlinked."
+    assert await identities.person_of(pool, known.model_copy(update={"email": None})) is None
+    event = "SELECT count(*) FROM audit_log WHERE event = 'identity.removed' AND user_id = $1"
+    assert await pool.fetchval(event, company["mia"].id) == 1
 
 
 @pytest.mark.requirement("I1", "I2", "I3")

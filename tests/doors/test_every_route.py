@@ -18,9 +18,11 @@ from askbus_gateway import app
 from askbus_gateway.http.api import make_api
 
 OPEN = {
-    ("POST", "/v1/session"), ("POST", "/v1/invitations/look-at"), ("POST", "/v1/invitations/accept"), ("GET", "/v1/openapi.json"),
+    ("POST", "/v1/session"), ("POST", "/v1/session/password"), ("POST", "/v1/password"),
+    ("GET", "/v1/sign-in"), ("POST", "/v1/sign-in/{provider}"), ("GET", "/v1/sign-in/{provider}/callback"),
+    ("POST", "/v1/invitations/look-at"), ("POST", "/v1/invitations/accept"), ("GET", "/v1/openapi.json"),
 }  # fmt: skip
-"""What somebody must reach who has no credentials yet: it asks for a code, or tells nothing of what is stored here."""
+"""What somebody must reach who has no credentials yet: it asks for a code, a password or an issuer's word, or tells nothing of what is stored here."""
 
 
 @pytest.fixture

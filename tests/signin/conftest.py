@@ -44,6 +44,8 @@ async def stack(
         client = {"label": "Acme", "client_id": CLIENT, "client_secret": SECRET}
         settings = {
             "outbound_hosts": ["127.0.0.1"],
+            "limit_sign_in_address": 0,
+            "limit_sign_in_account": 6,
             "jwt_issuers": {name: {**one, "audience": AUDIENCE} for name, one in trusted.items()},
             "sign_in": {name: {**one, **client} for name, one in trusted.items()},
         }

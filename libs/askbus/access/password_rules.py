@@ -37,7 +37,7 @@ def check_password(password: str, about: Iterable[str] = ()) -> str:
     if not SHORTEST <= len(text) <= LONGEST:
         raise InvalidInput(f"A password has {SHORTEST} to {LONGEST} characters.", {"field": "password"})
     folded = text.casefold()
-    if folded in COMMON or len(set(folded)) < 4 or _runs(folded):
+    if folded in COMMON or len(set(folded)) < 3 or _runs(folded):
         raise InvalidInput("This password is among the first that anybody tries. Choose another.", {"field": "password"})
     known = {part.casefold() for one in about for part in (one, *one.split("@")) if part} | {"askbus"}
     if any(folded.strip("0123456789!.?-_") == part for part in known):

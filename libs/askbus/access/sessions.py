@@ -20,15 +20,23 @@ async def open_session(
     method: Literal["password", "issuer"],
     *,
     password_hash: str | None = None,
+    session_id: UUID | None = None,
     trace: str | None = None,
 ) -> NewSession:
     """A browser's session for who has just proved who they are, in the workspace where they were last; by a password, while
     `password_hash` is still theirs. Raises PermissionDenied for who is a member nowhere, Unauthenticated for a changed password."""
     cookie = new_secret()
-    opened = {"session_id": new_id(), "session_hash": digest(cookie), "method": method, "life": SESSION_LIFE, "trace": trace}
+    opened = {
+        "session_id": session_id or new_id(),
+        "session_hash": digest(cookie),
+        "method": method,
+        "life": SESSION_LIFE,
+        "trace": trace,
+    }
     row = await OPEN_SESSION.row(db, user_id=user_id, password_hash=password_hash, **opened)
     if row is None:
-        raise PermissionDenied("You are a member of no workspace here. An admin of one can invite you.")
+        changed = "" if password_hash is None else ", or your password was changed a moment ago"
+        raise PermissionDenied(f"You are a member of no workspace here{changed}. An admin of one can invite you.")
     return NewSession(cookie=cookie, **row)
 
 

@@ -10,7 +10,7 @@ import click
 
 from askbus.access.model import TOKEN_SCOPES, Role, Scope
 from askbus.cli.database import WORKSPACE, on_the_database
-from askbus.cli.deployment import public_url, sign_in_link
+from askbus.cli.deployment import password_address, public_url, sign_in_link
 from askbus.cli.webhooks import webhook
 from askbus.cli.workspace import workspace
 
@@ -142,6 +142,20 @@ async def login_link(db: "Connection", email: str, workspace: str) -> None:
     address = public_url(click.get_current_context().params["data"])
     workspace_id = await directory.find_workspace(db, workspace)
     click.echo(sign_in_link(address, await verbs.create_login_code(db, workspace_id, await directory.find_user(db, email))))
+
+
+@admin.command("password-link")
+@click.argument("email")
+@WORKSPACE
+@on_the_database
+async def password_link(db: "Connection", email: str, workspace: str) -> None:
+    """Print a link by which a member sets their password, new or forgotten, once and within 15 minutes."""
+    from askbus.access import directory, verbs
+
+    address = public_url(click.get_current_context().params["data"])
+    workspace_id = await directory.find_workspace(db, workspace)
+    user_id = await directory.find_user(db, email)
+    click.echo(password_address(address, await verbs.create_login_code(db, workspace_id, user_id, purpose="password")))
 
 
 @admin.group

@@ -47,6 +47,11 @@ def sign_in_link(address: str, code: str) -> str:
     return f"{address.rstrip('/')}/#login={code}"
 
 
+def password_address(address: str, code: str) -> str:
+    """The same for setting a password."""
+    return f"{address.rstrip('/')}/#password={code}"
+
+
 def trace_file(data: Path) -> Path:
     """Where services keep their spans, whether or not there are any."""
     return Path(os.environ.get("ASKBUS_TRACE_FILE") or data / SPANS)

@@ -11,7 +11,7 @@ from askbus.access.locales import Locale
 from askbus.access.model import Role
 from askbus.access.origins import Origin
 from askbus.access.zones import TimeZone
-from askbus.identity.model import JwtIssuer, check_issuers
+from askbus.identity.model import JwtIssuer, Provider, ProviderName, check_issuers
 from askbus.limits.address import Network
 from askbus.models.config import DEFAULT, ApiKey, Endpoint, ModelConfig, ModelName, check_fallbacks
 from askbus.records.deny import Policy
@@ -79,6 +79,12 @@ class Settings(BaseSettings):
 
     callout_seed: SecretStr | None = Field(None, description="NATS account seed that signs agents' credentials (gateway only).")
 
+    passwords: bool = Field(True, description="Whether people may sign in by a password; links always work.")
+    sign_in: Annotated[dict[ProviderName, Provider], NoDecode, BeforeValidator(_read_json)] = Field(
+        {},
+        description="Issuers where people sign in (OpenID Connect), by a name for their addresses, as JSON: "
+        '{"acme": {"label": "Acme", "issuer": "https://id.acme.example", "client_id": "…", "client_secret": "…"}}; see docs/sign-in.md.',
+    )
     jwt_issuers: Annotated[dict[str, JwtIssuer], NoDecode, BeforeValidator(_read_json)] = Field(
         {},
         description="Issuers whose JWTs are taken as bearer tokens, as JSON: "

@@ -1,4 +1,4 @@
-"""/v1/me, /v1/session, /v1/tokens, /v1/projects: who is here, and with what they may come back."""
+"""/v1/me, /v1/tokens, /v1/projects: who is here, and with what they may come back."""
 
 from typing import Annotated
 from uuid import UUID
@@ -13,21 +13,14 @@ from askbus.access.holds import LONGEST_HOLD
 from askbus.access.locales import Locale
 from askbus.access.model import Scope
 from askbus.access.zones import Moment, TimeZone
-from askbus.errors import NotFound, PermissionDenied, Unauthenticated
-from askbus.limits.model import Limited
+from askbus.errors import NotFound
 from askbus.runtime.telemetry import traceparent
 from askbus_gateway.http.described import Caller, described, route
-from askbus_gateway.http.gate import Gate, body, path_id, present, refuse_foreign_pages, require_person
+from askbus_gateway.http.gate import Gate, body, path_id, present, require_person
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SignInBody(_Body):
-    """The code from the sign-in link's fragment."""
-
-    code: Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class TokenBody(_Body):
@@ -64,7 +57,7 @@ class MemberList(BaseModel):
 
 
 class Access:
-    """The routes of sessions, tokens and the caller's own self."""
+    """The routes of tokens and the caller's own self."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
@@ -73,8 +66,6 @@ class Access:
         return [
             route("GET", "/v1/me", self.me),
             route("PATCH", "/v1/me", self.set_own),
-            route("POST", "/v1/session", self.sign_in),
-            route("DELETE", "/v1/session", self.sign_out),
             route("GET", "/v1/tokens", self.tokens),
             route("POST", "/v1/tokens", self.create_token),
             route("DELETE", "/v1/tokens/{id}", self.revoke_token),
@@ -101,37 +92,6 @@ class Access:
         """Who sees the project."""
         by = await self.gate.principal(request)
         return present(MemberList(members=await reads.members_of(self.gate.pool, by, path_id(request))))
-
-    @described({201: reads.Me}, body=SignInBody, refuses=(PermissionDenied, Unauthenticated), caller=Caller.ANYBODY, limited=True)
-    async def sign_in(self, request: Request) -> Response:
-        """Sign in with the `code` of the link."""
-        refuse_foreign_pages(request)
-        await self.gate.limits.take(Limited.SIGN_IN_ADDRESS, self.gate.address(request))
-        said = await body(request, SignInBody)
-        session = await verbs.sign_in(self.gate.pool, said.code, trace=traceparent())
-        by = await reads.principal_of_session(self.gate.pool, session.cookie)
-        if by is None:
-            raise PermissionDenied("You are no longer a member of this workspace.")
-        response = present(await reads.me(self.gate.pool, by), 201)
-        response.set_cookie(
-            self.gate.cookie,
-            session.cookie,
-            max_age=verbs.SESSION_LIFE,
-            httponly=True,
-            secure=self.gate.secure,
-            samesite="lax",
-        )
-        return response
-
-    @described({204: None}, caller=Caller.PERSON)
-    async def sign_out(self, request: Request) -> Response:
-        """Sign out."""
-        by = await self.gate.principal(request)
-        require_person(by)
-        await verbs.end_session(self.gate.pool, by, trace=traceparent())
-        response = Response(status_code=204)
-        response.delete_cookie(self.gate.cookie, httponly=True, secure=self.gate.secure, samesite="lax")
-        return response
 
     @described(TokenList, caller=Caller.PERSON)
     async def tokens(self, request: Request) -> Response:

@@ -6,8 +6,9 @@ chosen AS (
     SELECT m.workspace_id, m.user_id
       FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
      WHERE m.user_id = :user_id AND (:password_hash::text IS NULL OR EXISTS (SELECT FROM held))
-     ORDER BY (SELECT max(s.created_at) FROM sessions s
-                WHERE s.user_id = m.user_id AND s.workspace_id = m.workspace_id AND s.bearer IS NULL) DESC NULLS LAST, w.name
+     ORDER BY (SELECT s.id FROM sessions s
+                WHERE s.user_id = m.user_id AND s.workspace_id = m.workspace_id AND s.bearer IS NULL
+                ORDER BY s.id DESC LIMIT 1) DESC NULLS LAST, w.name
      LIMIT 1),
 opened AS (
     INSERT INTO sessions (id, workspace_id, user_id, hash, method, expires_at, trace)
