@@ -22,7 +22,7 @@ OPEN = {
     ("GET", "/v1/sign-in"), ("POST", "/v1/sign-in/{provider}"), ("GET", "/v1/sign-in/{provider}/callback"),
     ("POST", "/v1/invitations/look-at"), ("POST", "/v1/invitations/accept"), ("GET", "/v1/openapi.json"),
 }  # fmt: skip
-"""What somebody must reach who has no credentials yet: it asks for a code, a password or an issuer's word, or tells nothing of what is stored here."""
+"""What somebody without credentials must reach: it asks for a code, a password or an issuer's word, or tells nothing of what is stored."""
 
 
 @pytest.fixture
