@@ -19,7 +19,11 @@ class Cable:
         if self._cut:
             near_end.close()
             return
-        far, far_end = await asyncio.open_connection(*self._to)
+        try:
+            far, far_end = await asyncio.open_connection(*self._to)
+        except OSError:
+            near_end.close()
+            return
         self._open |= {near_end, far_end}
         await asyncio.gather(_carry(near, far_end), _carry(far, near_end), return_exceptions=True)
         self._open -= {near_end, far_end}
@@ -36,10 +40,12 @@ class Cable:
 
 
 async def _carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-    while data := await source.read(65_536):
-        sink.write(data)
-        await sink.drain()
-    sink.close()
+    try:
+        while data := await source.read(65_536):
+            sink.write(data)
+            await sink.drain()
+    finally:
+        sink.close()
 
 
 @asynccontextmanager

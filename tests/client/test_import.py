@@ -27,8 +27,10 @@ for client in (askbus.client.HttpClient, askbus.client.BusClient):
     assert client.ask
 from click.testing import CliRunner
 import askbus.cli
-shown = CliRunner().invoke(askbus.cli.main, ["ask", "--help"])
-assert shown.exit_code == 0, (shown.output, shown.exception)
+import askbus.client.mcp.bridge
+for command in ("ask", "mcp"):
+    shown = CliRunner().invoke(askbus.cli.main, [command, "--help"])
+    assert shown.exit_code == 0, (shown.output, shown.exception)
 refused = CliRunner().invoke(askbus.cli.main, ["config"])
 assert "askbus[server]" in refused.output, refused.output
 """
@@ -47,7 +49,7 @@ def installed_with(distribution: str) -> set[str]:
     return found
 
 
-@pytest.mark.requirement("Q15")
+@pytest.mark.requirement("Q15", "M12")
 def test_the_client_imports_without_the_servers_dependencies() -> None:
     """In a process that sees the standard library and what `pip install askbus` brings, and nothing else."""
     light = installed_with("askbus")

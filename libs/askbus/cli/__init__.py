@@ -16,6 +16,7 @@ COMMANDS = {
     "wait": "askbus.cli.ask:wait",
     "list": "askbus.cli.ask:list_open",
     "cancel": "askbus.cli.ask:cancel",
+    "mcp": "askbus.cli.mcp:mcp",
     "up": "askbus.cli.up:up",
     "admin": "askbus.cli.admin:admin",
     "frontend": "askbus.cli.frontend:frontend",

@@ -158,7 +158,7 @@ def _run(work: Callable[[HttpClient], Awaitable[T]], waits_for: list[UUID]) -> T
     """What `work` returns; what it raises, as an exit code with a line on standard error."""
 
     async def connected() -> T:
-        async with HttpClient(_told("ASKBUS_URL"), _told("ASKBUS_TOKEN")) as bus:
+        async with HttpClient(told("ASKBUS_URL"), told("ASKBUS_TOKEN")) as bus:
             return await work(bus)
 
     try:
@@ -174,7 +174,7 @@ def _run(work: Callable[[HttpClient], Awaitable[T]], waits_for: list[UUID]) -> T
         raise click.exceptions.Exit(UNREACHABLE if transient else REFUSED if refused else 1) from None
 
 
-def _told(variable: str) -> str:
+def told(variable: str) -> str:
     value = os.environ.get(variable)
     if not value:
         raise click.UsageError(

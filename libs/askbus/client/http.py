@@ -125,18 +125,18 @@ class HttpClient(AgentClient):
         except httpx2.TransportError as error:
             raise Unavailable(f"askbus cannot be reached: {type(error).__name__}.") from error
         if not response.is_success:
-            raise _refusal(response)
+            raise refusal(response, response.content)
         try:
             return into.model_validate_json(response.content)
         except ValidationError:
             raise Internal(f"What answers at {self._http.base_url} is not askbus, or not this version of it.") from None
 
 
-def _refusal(response: httpx2.Response) -> AskbusError:
+def refusal(response: httpx2.Response, content: bytes) -> AskbusError:
     """The error that the gateway sent; or, where something in front of it answered, the one that the status stands for."""
     status = response.status_code
     try:
-        body = ErrorBody.model_validate_json(response.content)
+        body = ErrorBody.model_validate_json(content)
     except ValidationError:
         if status in OUTAGES:
             return Unavailable(f"askbus is not there right now: something in front of it answered {status}.")
