@@ -5,11 +5,12 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 CLIENTS := tests/js/node_modules/.package-lock.json
 TESTS ?=
+SECONDS ?= 600
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --quiet \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check lint style types drill bench fmt lock clean
+.PHONY: help demo up test check lint style types drill fuzz bench fmt lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -40,6 +41,9 @@ check: lint test  ## what has to pass before a change lands
 
 drill: $(INSTALLED)  ## random kills, a thousand turns at once, ten thousand that wait
 	$(BIN)/python -m pytest -m drill -s tests
+
+fuzz: $(INSTALLED)  ## requests that Schemathesis makes from the served document, for ten minutes: make fuzz SECONDS=60
+	SECONDS=$(SECONDS) $(BIN)/python -m tests.fuzz
 
 bench: $(INSTALLED)  ## CPU per turn, time to the first token, time from commit to browser
 	$(BIN)/python -m tests.bench
