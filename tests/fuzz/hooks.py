@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -29,14 +30,18 @@ def before_call(_context: Any, case: Any, **_kwargs: Any) -> None:
 
 def patient(name: str, value: Any) -> Any:
     """A field of a query or body: ids become existing ones, waits short ones."""
-    if name in {"wait", "wait_seconds"} and isinstance(value, int | float) and not isinstance(value, bool):
-        return min(value, LONGEST)
+    if name in {"wait", "wait_seconds"}:
+        return "0" if value == str(value) and re.fullmatch(r"\d+(\.\d*)?", value) else shorter(value)
     if isinstance(value, dict):
         return {key: patient(key, part) for key, part in value.items()}
     if isinstance(value, list):
         return [patient(name, part) for part in value]
     collection = name.removesuffix("_ids").removesuffix("_id") + "s"
     return existing(value, {"assignees": "users", "askers": "users", "idss": "questions"}.get(collection, collection))
+
+
+def shorter(value: Any) -> Any:
+    return min(value, LONGEST) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def existing(value: Any, collection: str) -> Any:

@@ -20,11 +20,11 @@ from askbus_gateway.agui.view import OWN, AguiView, Run
 from askbus_gateway.frontends.cards import approval_id, approved_action
 from askbus_gateway.frontends.conversation import Conversation, ToldCall
 from askbus_gateway.frontends.decisions import Answer, Decisions, Verdict, question_id_of, require_all
-from askbus_gateway.frontends.desk import A_KEY, KEY, LARGEST_BODY, Desk
+from askbus_gateway.frontends.desk import A_KEY, CLIENT_THREAD, KEY, LARGEST_BODY, Desk
 from askbus_gateway.frontends.handed import contexts, instructions, new_message
 from askbus_gateway.frontends.streaming import Streamed, Streaming, whole
 from askbus_gateway.http.described import described, event_stream, route
-from askbus_gateway.http.gate import Gate, body, path_id
+from askbus_gateway.http.gate import Gate, body, path_id, path_name
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.sse.response import HEADERS
 from askbus_gateway.sse.turns import TurnStreams
@@ -92,7 +92,7 @@ class AgUi:
     async def stop(self, request: Request) -> Response:
         """Stop what is at work in the front end's thread."""
         by = await self.gate.principal(request)
-        await self.desk.stop(by, path_id(request), request.path_params["thread"])
+        await self.desk.stop(by, path_id(request), path_name(request, "thread", CLIENT_THREAD))
         return Response(status_code=204)
 
     @described(

@@ -22,11 +22,11 @@ from askbus_gateway.aisdk.parts import decisions
 from askbus_gateway.aisdk.view import UI_HEADERS, UiMessageView
 from askbus_gateway.frontends.conversation import Conversation
 from askbus_gateway.frontends.decisions import Decisions
-from askbus_gateway.frontends.desk import A_KEY, KEY, LARGEST_BODY, Desk
+from askbus_gateway.frontends.desk import A_KEY, CLIENT_THREAD, KEY, LARGEST_BODY, Desk
 from askbus_gateway.frontends.handed import contexts, instructions, new_message
 from askbus_gateway.frontends.streaming import Streamed, Streaming, whole
 from askbus_gateway.http.described import described, event_stream, route
-from askbus_gateway.http.gate import Gate, body, path_id, present
+from askbus_gateway.http.gate import Gate, body, path_id, path_name, present
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.sse.turns import TurnStreams
 
@@ -82,14 +82,14 @@ class Chat:
     async def stop(self, request: Request) -> Response:
         """Stop what is at work in the chat."""
         by = await self.gate.principal(request)
-        await self.desk.stop(by, path_id(request), request.path_params["chat"])
+        await self.desk.stop(by, path_id(request), path_name(request, "chat", CLIENT_THREAD))
         return Response(status_code=204)
 
     @described(UiMessages, params={"chat": ClientThreadId}, scope=Scope.CHAT)
     async def get(self, request: Request) -> Response:
         """A chat's messages, for a page that begins with them. A chat that there is not has none."""
         by = await self.gate.principal(request)
-        thread_id = await self.desk.find(by, path_id(request), request.path_params["chat"])
+        thread_id = await self.desk.find(by, path_id(request), path_name(request, "chat", CLIENT_THREAD))
         if thread_id is None:
             return present(UiMessages(messages=[]))
         talk = Conversation(self.gate.pool, by, thread_id)
@@ -108,7 +108,7 @@ class Chat:
     async def resume(self, request: Request) -> Response | Streamed:
         """The answer that is being given, from its beginning; 204 where none is."""
         by = await self.gate.principal(request)
-        thread_id = await self.desk.find(by, path_id(request), request.path_params["chat"])
+        thread_id = await self.desk.find(by, path_id(request), path_name(request, "chat", CLIENT_THREAD))
         turn = None if thread_id is None else await self.desk.at_work(by, thread_id)
         if thread_id is None or turn is None or (turn.state is TurnState.WAITING and turn.questions):
             return Response(status_code=204)

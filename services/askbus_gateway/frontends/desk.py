@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 
 from askbus.access import frontends
@@ -14,7 +14,7 @@ from askbus.db.statements import Row, Statement
 from askbus.errors import Conflict, NotFound, PermissionDenied, Unavailable
 from askbus.limits.model import Limited
 from askbus.models.clean import clean_text
-from askbus.threads.model import CreateThread
+from askbus.threads.model import ClientThreadId, CreateThread
 from askbus.turns import reads as turns
 from askbus.turns.model import CancelTurn, Context, StartTurn, Turn, TurnDetail
 from askbus_gateway.frontends.handed import NewMessage
@@ -27,6 +27,8 @@ LATEST_TURN = Statement("askbus_gateway.frontends", "sql/latest_turn.sql")
 KEY = "askbus-frontend"
 """The header in which a registered front end shows its key."""
 A_KEY = "The key of a registered front end, whose instructions count."
+CLIENT_THREAD: TypeAdapter[str] = TypeAdapter(ClientThreadId)
+"""The name that a front end gives a conversation, where it stands in a path."""
 LARGEST_BODY = 8 << 20
 """Bytes of a request: these clients send the whole conversation along, of which the last message is read."""
 IDLE = timedelta(days=30)

@@ -1,6 +1,7 @@
 """A route with what is said of it in the served OpenAPI document: what it takes, what it answers and whom it refuses."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -29,6 +30,8 @@ from askbus_gateway.http.gate import SAFE_METHODS, guarded
 
 _SAID: Final = "askbus_said"
 """The attribute under which an endpoint keeps what is said of it."""
+_PARAMETER: Final = re.compile(r"\(\?P<(\w+)>[^)]*\)")
+"""A parameter of the path in Starlette's pattern."""
 
 
 class Caller(Enum):
@@ -157,16 +160,28 @@ def described(
 
 
 def route(method: str, path: str, endpoint: Any) -> DescribedRoute:
-    """One method of one path, answered by a described endpoint. A coroutine function is guarded here; any other ASGI application, which
-    shows the description of what it wraps, guards itself. Raises TypeError for an endpoint that nothing is said of."""
+    """One method of one path, answered by a described endpoint.
+
+    A coroutine function is guarded here; any other ASGI application, which shows the description of what it wraps, guards itself. A
+    parameter of the path is a UUID, unless `params` says what it is. Raises TypeError for an endpoint that nothing is said of.
+    """
     function = endpoint if hasattr(endpoint, _SAID) else endpoint.__call__
     said: _Said | None = getattr(function, _SAID, None)
     if said is None or not function.__doc__:
         raise TypeError(f"{method} {path} has no description: give its endpoint @described(...) and a docstring.")
     made = DescribedRoute(path, guarded(endpoint) if inspect.iscoroutinefunction(endpoint) else endpoint, methods=[method])
+    texts = said.rest["params"]
+    made.path_regex = re.compile(
+        _PARAMETER.sub(lambda name: name[0] if name[1] in texts else _an_id(name[1]), made.path_regex.pattern)
+    )
     says = inspect.cleandoc(function.__doc__)
     made.description = Description(method=method, path=path, says=says, answers=_by_status(said.answers), **said.rest)
     return made
+
+
+def _an_id(name: str) -> str:
+    """What a parameter of the path matches that is an id: so `/v1/questions/seen` is no question, whatever the method."""
+    return f"(?P<{name}>[0-9a-fA-F-]{{32,36}})"
 
 
 def _by_status(answers: Answers) -> dict[int, tuple[Content, ...]]:

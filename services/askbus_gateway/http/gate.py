@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import structlog
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -191,6 +191,14 @@ def path_id(request: Request, name: str = "id") -> UUID:
         return UUID(request.path_params[name])
     except ValueError:
         raise NotFound("There is nothing with this id.") from None
+
+
+def path_name(request: Request, name: str, kind: TypeAdapter[str]) -> str:
+    """A name from the path. What cannot be one names nothing, so it raises NotFound."""
+    try:
+        return kind.validate_python(request.path_params[name])
+    except ValidationError:
+        raise NotFound("There is nothing of this name.") from None
 
 
 def command_id(request: Request) -> UUID:

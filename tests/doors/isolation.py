@@ -1,0 +1,177 @@
+"""Who gets what of what is another's, at every route: one table (I6). `tests/doors/test_isolation.py` tries each cell over HTTP.
+
+The scene is the project north and what Mia made there. Each row is a request that whoever is entitled gets an answer to; the cells say what
+the others get, in the order of CALLERS:
+
+    .   it does not exist: 404, the very answer that a made-up id gets
+    x   refused: 403, and again what a made-up id gets, so that it says nothing of the id
+    !   refused as wrong: 400, and what a made-up id gets
+    0   answered, with nothing of what the scene holds
+    +   answered: they may
+
+Dead credentials (none, made up, revoked, expired, of an ended session) get 401 at every route: tests/doors/test_every_route.py.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CALLERS = ("stranger", "other", "viewer", "demo", "reader", "south")
+"""The owner of another workspace; a member of this one who sees the project south alone; a viewer and a demo user of north; a token of
+Mia's that may read records and nothing else; a token of the owner's with every scope, for the project south alone."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A request and its cells. `{thing}` in its path, body or query is the id of a fresh thing of the scene; `may` is who is entitled.
+
+    `shows`: a text that says that an answer holds something of the scene, where no id and no kestrel does.
+    """
+
+    route: str
+    cells: str
+    may: str = "mia"
+    body: Mapping[str, Any] | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    shows: str | None = None
+
+
+ADA: Mapping[str, Any] = {
+    "id": "a",
+    "kind": "update",
+    "collection": "customers",
+    "record": 1,
+    "values": {"email": "kestrel@new.example"},
+}
+READ: Mapping[str, Any] = {"collection": "customers", "limit": 1}
+RUN: Mapping[str, Any] = {
+    "threadId": "kestrel-run",
+    "runId": "r",
+    "messages": [{"id": "m", "role": "user", "content": "kestrel"}],
+}
+CHAT: Mapping[str, Any] = {
+    "id": "kestrel-chat",
+    "messages": [{"id": "m", "role": "user", "parts": [{"type": "text", "text": "kestrel"}]}],
+}
+EMAIL: Mapping[str, Any] = {"collection": "customers", "kinds": ["update"], "fields": [{"field": "email"}]}
+
+ROUTES: tuple[Row, ...] = (
+    Row("GET /v1/me", "000000"),
+    Row("PATCH /v1/me", "000xxx", body={"locale": "de"}),
+    Row("GET /v1/tokens", "0000xx"),
+    Row("POST /v1/tokens", "!!+xxx", body={"name": "kestrel", "projects": ["{north}"]}),
+    Row("DELETE /v1/tokens/{token}", "....xx"),
+    Row("GET /v1/projects", "000000"),
+    Row("GET /v1/projects/{north}/members", "..+++.", shows='"mia"'),
+    Row("GET /v1/questions", "0000x0"),
+    Row("POST /v1/questions", "..xxx.", body={"project_id": "{north}", "text": "kestrel"}),
+    Row("POST /v1/questions/batch", "..xxx.", body={"questions": [{"project_id": "{north}", "text": "kestrel"}]}),
+    Row("GET /v1/questions/batch", "..++x.", query={"ids": "{question}"}),
+    Row("GET /v1/questions/counts", "0000x0"),
+    Row("POST /v1/questions/seen", "00xxx0", body={"question_ids": ["{question}"]}),
+    Row("POST /v1/questions/answers", "000000", may="max", body={"answers": [{"question_id": "{question}", "answer": "yes"}]}),
+    Row("GET /v1/questions/{question}", "..++x."),
+    Row("POST /v1/questions/{question}/answer", "..xxx.", may="max", body={"answer": "yes"}),
+    Row("POST /v1/questions/{question}/decline", "..xxx.", may="max", body={}),
+    Row("POST /v1/questions/{question}/ask-back", "..xxx.", may="max", body={"text": "kestrel?"}),
+    Row("POST /v1/questions/{question}/cancel", "..xxx.", body={}),
+    Row("POST /v1/questions/{question}/snooze", "..xxx.", may="max", body={"until": None}),
+    Row("GET /v1/actions", "0000x0"),
+    Row("POST /v1/actions", "..xxx.", body={"project_id": "{north}", "operations": [ADA]}),
+    Row("GET /v1/actions/{action}", "..++x."),
+    Row("POST /v1/actions/{action}/confirm", "..xxxx", body={"digest": "{digest}"}),
+    Row(
+        "POST /v1/actions/{action}/decide",
+        "..xxxx",
+        body={"digest": "{digest}", "decisions": [{"operation": "a", "confirm": True}]},
+    ),
+    Row("POST /v1/actions/{action}/reject", "..xxxx", body={}),
+    Row("POST /v1/actions/{action}/withdraw", "..xxx.", body={}),
+    Row("POST /v1/actions/{applied}/undo", "..xxxx", body={}),
+    Row("POST /v1/actions/{undone}/propose-again", "..xxxx", body={}),
+    Row("POST /v1/turns/{undo_turn}/undo", "..xxxx", body={}),
+    Row("GET /v1/undos/{undo}", "..++x."),
+    Row("GET /v1/trail", "00++x0", shows='"mia"', query={"action_id": "{action}"}),
+    Row("GET /v1/standing-approvals", "0000xx"),
+    Row(
+        "POST /v1/standing-approvals",
+        "..xxxx",
+        body={"project_id": "{north}", "thread_id": "{thread}", "allow": EMAIL, "most_uses": 1, "expires_in": 3600},
+    ),
+    Row("GET /v1/standing-approvals/{approval}", "..++xx", shows='"mia"'),
+    Row("POST /v1/standing-approvals/{approval}/revoke", "..xxxx", body={}),
+    Row("GET /v1/threads", "00xxx0"),
+    Row("POST /v1/threads", "..xxx.", body={"project_id": "{north}", "title": "kestrel"}),
+    Row("GET /v1/threads/search", "00xxx0", query={"q": "kestrel"}),
+    Row("GET /v1/threads/{thread}", "..xxx."),
+    Row("PATCH /v1/threads/{thread}", "..xxx.", body={"title": "kestrels"}),
+    Row("DELETE /v1/threads/{thread}", "..xxx."),
+    Row("POST /v1/threads/{temporary}/save", "..xxx."),
+    Row("POST /v1/threads/{temporary}/close", "..xxx."),
+    Row("GET /v1/threads/{thread}/export", "..xxx."),
+    Row("POST /v1/threads/{thread}/turns", "..xxx.", body={"text": "kestrel"}),
+    Row("GET /v1/turns/{turn}", "..xxx."),
+    Row("GET /v1/turns/{turn}/events", "..xxx."),
+    Row("POST /v1/turns/{turn}/retry", "..xxx.", body={}),
+    Row("POST /v1/turns/{open_turn}/cancel", "..xxx.", body={}),
+    Row(
+        "POST /v1/attachments",
+        "..xxx.",
+        query={"project_id": "{north}", "name": "kestrel.txt"},
+        headers={"content-type": "text/plain"},
+    ),
+    Row("GET /v1/attachments/{file}", "..xxx."),
+    Row("GET /v1/attachments/{file}/content", "..xxx."),
+    Row("DELETE /v1/attachments/{file}", "..xxx."),
+    Row("POST /v1/projects/{north}/ag-ui", "..xxx.", body=RUN),
+    Row("POST /v1/projects/{north}/ag-ui/kestrel-run/stop", "..xxx."),
+    Row("POST /v1/projects/{north}/chat", "..xxx.", body=CHAT),
+    Row("GET /v1/projects/{north}/chat/kestrel-chat", "..xxx."),
+    Row("GET /v1/projects/{north}/chat/kestrel-chat/stream", "..xxx."),
+    Row("POST /v1/projects/{north}/chat/kestrel-chat/stop", "..xxx."),
+    Row("GET /v1/tools", "000000"),
+    Row("POST /v1/tools/query_records", "..+++.", shows="Lovelace", body={"project_id": "{north}", "arguments": READ}),
+    Row("GET /v1/metrics", "000000"),
+    Row("GET /v1/usage", "000000"),
+    Row("GET /v1/events", "00++00"),
+    Row("GET /v1/changes", "00++00"),
+    Row("GET /v1/webhooks", "0xxxxx", may="admin"),
+    Row("POST /v1/webhooks", ".xxxxx", may="admin", body={"url": "https://example.com/kestrel", "project_id": "{north}"}),
+    Row("GET /v1/webhooks/{webhook}", ".xxxxx", may="admin"),
+    Row("PATCH /v1/webhooks/{webhook}", ".xxxxx", may="admin", body={"state": "disabled"}),
+    Row("DELETE /v1/webhooks/{webhook}", ".xxxxx", may="admin"),
+    Row("POST /v1/webhooks/{webhook}/rotate", ".xxxxx", may="admin", body={}),
+    Row("POST /v1/webhooks/{webhook}/ping", ".xxxxx", may="admin", body={}),
+    Row("POST /v1/webhooks/{webhook}/replay", ".xxxxx", may="admin", body={"since": "2026-01-01T00:00:00Z"}),
+    Row("GET /v1/webhooks/{webhook}/deliveries", ".xxxxx", may="admin", shows="webhook.ping"),
+    Row("POST /v1/webhooks/{webhook}/deliveries/{delivery}/replay", ".xxxxx", may="admin", body={}),
+    Row("GET /v1/workspace", "0xxxxx", may="admin"),
+    Row("PATCH /v1/workspace", "0xxxxx", may="admin", body={"demo_chat": False}),
+    Row("GET /v1/workspace/members", "0xxxxx", may="admin"),
+    Row("PATCH /v1/workspace/members/{user}", ".xxxxx", may="admin", body={"role": "viewer"}),
+    Row("DELETE /v1/workspace/members/{user}", ".xxxxx", may="admin"),
+    Row("POST /v1/projects", "0xxxxx", may="admin", body={"name": "{word}"}),
+    Row("PATCH /v1/projects/{north}", ".xxxxx", may="admin", body={"name": "north"}),
+    Row("PUT /v1/projects/{north}/members/{user}", ".xxxxx", may="admin"),
+    Row("DELETE /v1/projects/{north}/members/{user}", ".xxxxx", may="admin"),
+    Row("GET /v1/invitations", "0xxxxx", may="admin"),
+    Row("POST /v1/invitations", "!xxxxx", may="admin", body={"email": "kestrel@new.example", "projects": ["{north}"]}),
+    Row("POST /v1/invitations/{invitation}/renew", ".xxxxx", may="admin", body={}),
+    Row("DELETE /v1/invitations/{invitation}", ".xxxxx", may="admin"),
+    Row("GET /v1/audit", "0xxxxx", may="admin"),
+    Row("GET /v1/audit/export", "0xxxxx", may="admin"),
+    Row("GET /v1/connected-apps", "0000xx", may="admin"),
+    Row("PATCH /v1/connected-apps", "0xxxxx", may="owner", body={"mcp": True}),
+    Row("DELETE /v1/connected-apps/{app}", "....xx"),
+)
+
+ELSEWHERE: Mapping[str, str] = {
+    "GET /v1/openapi.json": "tells nothing of what is stored: tests/doors/test_openapi.py",
+    "POST /v1/session": "asks for a code: tests/doors/test_access.py",
+    "DELETE /v1/session": "ends the caller's own session alone: tests/doors/test_access.py",
+    "POST /v1/invitations/look-at": "asks for a code: tests/manage/test_invitations.py",
+    "POST /v1/invitations/accept": "asks for a code: tests/manage/test_invitations.py",
+    "POST /v1/metrics/{}": "there is none without a deployment's own module: tests/metrics",
+}
+"""Routes that show nothing of a scene, and who tries them."""
