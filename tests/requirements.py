@@ -102,7 +102,7 @@ REQUIREMENTS: dict[str, str] = {
     "I3": WHOLE,
     "I4": "for what exists: the scopes of data, charts and datasets guard nothing yet",
     "I5": WHOLE,
-    "I6": "every route for dead credentials and strangers; viewer, demo user and other project noun by noun, not by one table",
+    "I6": "every route by one table; tools over MCP, commands of the bus and entities of streams noun by noun",
     "I7": WHOLE,
     "I8": "questions, messages, tools and signing in by link; MCP, passwords and OAuth registration take from theirs as they come",
     "I9": "webhooks' secrets are sealed, with key ids; keys of providers and remote servers do not exist yet",
