@@ -112,7 +112,7 @@ REQUIREMENTS: dict[str, str] = {
     "M1": WHOLE,
     "M2": WHOLE,
     "M3": WHOLE,
-    "M4": "consent over HTTP and connected apps over REST; not in the console yet",
+    "M4": WHOLE,
     "M5": WHOLE,
     "M6": "the question tools, query_records and propose_changes; the others join when they work",
     "M7": WHOLE,
@@ -127,7 +127,7 @@ REQUIREMENTS: dict[str, str] = {
     "W3": "streaming, safe Markdown, activity, marks of numbers; no citations",
     "W4": WHOLE,
     "W5": "bell, sheet and answer dialog, live in every tab",
-    "W7": "tokens, members, projects, audit log; no memory settings, connection cards, budgets yet",
+    "W7": "tokens, connected apps, members, projects, audit log; no memory settings, connection cards, budgets yet",
     "W9": "keyboard, small screens, dark and light, the network cut and back",
     "W10": WHOLE,
     # Operations

@@ -90,6 +90,9 @@ export const api = {
   tokens: () => send('GET', '/v1/tokens'),
   createToken: (token) => send('POST', '/v1/tokens', token, { tries: 1 }),
   revokeToken: (id) => send('DELETE', `/v1/tokens/${id}`),
+  apps: (wanted = {}) => send('GET', `/v1/connected-apps${query(wanted)}`),
+  removeApp: (id) => send('DELETE', `/v1/connected-apps/${id}`),
+  setMcp: (mcp) => send('PATCH', '/v1/connected-apps', { mcp }),
 
   workspace: () => send('GET', '/v1/workspace'),
   changeWorkspace: (said) => send('PATCH', '/v1/workspace', said),

@@ -9,6 +9,7 @@ import { Bell, openAction, openApproval, openQuestion, openSheet } from './inbox
 import { join, takeInvitation } from './join.js';
 import { makeLists } from './lists.js';
 import { People } from './people.js';
+import { keepReturn, takeReturn } from './returning.js';
 import { Settings } from './settings.js';
 import { askToSwitch, signedOut, signIn, takeCode } from './signin.js';
 import { tick } from './words.js';
@@ -37,6 +38,7 @@ class Console {
 
   /** Signs in with a code if the address holds one, and shows the page that it names. */
   async #enter() {
+    keepReturn();
     const code = takeCode();
     const invitation = takeInvitation();
     let me = await this.#whoAmI();
@@ -76,6 +78,11 @@ class Console {
   }
 
   #begin(me) {
+    const back = takeReturn();
+    if (back !== null) {
+      location.assign(back);
+      return;
+    }
     this.#end();
     const feed = openFeed(me.principal.id);
     const context = { me, feed, people: new People() };

@@ -1,5 +1,6 @@
 // Settings: the team for those who manage it, and what is one's own; one section at a time.
 
+import { Apps } from './apps.js';
 import { Audit } from './audit.js';
 import { el } from './elements.js';
 import { Members } from './members.js';
@@ -13,6 +14,7 @@ const SECTIONS = {
   projects: ['Projects', Projects, true],
   workspace: ['Workspace', Workspace, true],
   tokens: ['API tokens', Tokens, false],
+  apps: ['Connected apps', Apps, false],
   audit: ['Audit log', Audit, true],
 };
 
