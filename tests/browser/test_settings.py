@@ -77,7 +77,7 @@ async def test_tokens_projects_and_the_workspace_are_managed_and_all_of_it_is_in
 ) -> None:
     """A token is shown once and does what was ticked until it is revoked; a member has this section alone."""
     page = await opened(visit, "mia", "API tokens")
-    await expect(page.get_by_role("navigation", name="Settings").get_by_role("link")).to_have_count(1)
+    await expect(page.get_by_role("navigation", name="Settings").get_by_role("link")).to_have_count(2)
     await page.get_by_label("Name").fill("night shift")
     await page.get_by_label("Ask people").press("Space")
     await page.get_by_role("button", name="Make it").press("Enter")
