@@ -114,11 +114,13 @@ REQUIREMENTS: dict[str, str] = {
     "M3": WHOLE,
     "M4": WHOLE,
     "M5": WHOLE,
-    "M6": "the question tools, query_records and propose_changes; the others join when they work",
+    "M6": "eight of the twelve; datasets, charts and previews join when they work",
     "M7": WHOLE,
     "M9": "waits, progress, holds by client and token, the dedupe key; no URL elicitation yet",
+    "M10": WHOLE,
     "M11": "the official Python and TypeScript clients, by token, through OAuth and over `askbus mcp`; the inspector not yet",
     "M12": WHOLE,
+    "M13": "projects, collections, records, questions and actions; there are no dashboards, charts, datasets and kept evaluations yet",
     # Connections
     "X6": "webhooks; no proxy of the deployment's; model endpoints and remote servers do not go through it yet",
     # The console

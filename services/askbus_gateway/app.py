@@ -42,11 +42,12 @@ from askbus_gateway.http.questions import Questions
 from askbus_gateway.http.signin import SignIn
 from askbus_gateway.http.team import Team
 from askbus_gateway.http.threads import Threads
-from askbus_gateway.http.tools import Tools
+from askbus_gateway.http.tools import LONGER, Tools
 from askbus_gateway.http.turns import Turns
 from askbus_gateway.http.usage import UsageSums
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.http.webhooks import Webhooks
+from askbus_gateway.http.workspace import Workspace
 from askbus_gateway.mcp.toolbox import mcp_door
 from askbus_gateway.oauth.app import oauth_routes
 from askbus_gateway.signin.bearers import Bearers
@@ -96,6 +97,7 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     signing_in = SignIn(gate, settings, outbound)
     waits = Waits()
     waiting = Waiting(gate, waits)
+    workspace = Workspace(gate, seconds=settings.tool_seconds + LONGER)
     wheel = Wheel(settings.heartbeat, settings.stream_age)
     hub = Hub(await fed(ground), ground.pool, waits, wheel)
     ground.runs("feed", hub.tail.run)
@@ -124,7 +126,8 @@ async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
         *UsageSums(gate).routes(),
         *Events(gate, hub).routes(),
         *Webhooks(gate).routes(),
-        *mcp_door(gate, waiting, settings).routes(),
+        *workspace.routes(),
+        *mcp_door(gate, waiting, workspace, settings).routes(),
         *ConnectedApps(gate).routes(),
         *oauth_routes(gate, settings, outbound),
         *Console().routes(),

@@ -12,9 +12,11 @@ from askbus.runtime.ground import Ground
 from askbus.runtime.service import App
 from askbus.runtime.settings import Settings
 from askbus.runtime.team import check_catalogue, team_records
+from askbus.tools.finding import FindByName
 from askbus.tools.model import CallTool
 from askbus.tools.offered import own_tools
 from askbus_tool_runner.direct import Direct
+from askbus_tool_runner.finding import Finding
 from askbus_tool_runner.handlers import Handlers
 from askbus_tool_runner.runner import Runner
 from askbus_tool_runner.tools.own import Aside
@@ -49,6 +51,7 @@ async def wire(ground: Ground, tools: Sequence[Tool], aside: Aside, pictures: Mo
     handlers = Handlers(ground.pool, runner, ground.nudge, settings)
 
     ground.answers(CallTool, Direct(ground.pool, work).on_call_tool)
+    ground.answers(FindByName, Finding(ground.pool, records).on_find_by_name)
     ground.acts_on(
         {"tool_call.requested": handlers.on_tool_call_requested, "turn.cancelled": handlers.on_turn_cancelled},
         on_dead=handlers.on_dead,

@@ -239,3 +239,17 @@ async def test_what_is_seen_put_off_and_escalated_shows_in_every_tab(
         )
         == 1
     )
+
+
+@pytest.mark.requirement("M9", "W5")
+async def test_the_address_that_an_agent_is_given_opens_the_question(visit: Visits, robot: Robot, company: Company) -> None:
+    """Whoever follows it in their own session has the question before them, and answers it there."""
+    question_id = await robot.asks("Did the link work?", options=["yes", "no"])
+    page = await visit("max")
+    await page.goto(f"{page.url.partition('#')[0]}#question={question_id}")
+    dialog = page.get_by_role("dialog", name="Question")
+    await expect(dialog).to_contain_text("Did the link work?")
+    await dialog.get_by_role("radio", name="yes").check()
+    await dialog.get_by_role("button", name="Answer").click()
+    await expect(dialog).to_be_hidden()
+    assert (await robot.question(question_id))["answer"] == "yes"

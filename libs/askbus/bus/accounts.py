@@ -32,7 +32,7 @@ VERBS: Mapping[Service, tuple[str, ...]] = {
         "RetryTurn",
         "CancelTurn",
     ),
-    Service.TOOL_RUNNER: ("CallTool",),
+    Service.TOOL_RUNNER: ("CallTool", "FindByName"),
     Service.ACTION_APPLIER: (
         "ProposeChanges",
         "ConfirmAction",

@@ -92,3 +92,23 @@ class ResolvedNames(BaseModel):
     unsure: tuple[UnsureName, ...]
     note: str = ""
     """What could not be looked for, and why."""
+
+
+class FoundRecord(BaseModel):
+    """A record that is called so; `alike`: only nearly."""
+
+    model_config = ConfigDict(frozen=True)
+
+    collection: str
+    key: dict[str, JsonValue]
+    label: str
+    alike: bool
+
+
+class FoundRecords(BaseModel):
+    """Those that are called so first. `not_searched`: collections that would have taken too long."""
+
+    model_config = ConfigDict(frozen=True)
+
+    records: tuple[FoundRecord, ...] = ()
+    not_searched: tuple[str, ...] = ()

@@ -2,13 +2,19 @@
 
 from uuid import UUID
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from askbus.access import reads
 from askbus.access.model import Principal
 from askbus.db.pool import Pool
-from askbus.errors import InvalidInput, NotFound
+from askbus.errors import InvalidInput
 from askbus_gateway.mcp.protocol import Object
+
+
+class InProject(BaseModel):
+    """Which project."""
+
+    project_id: UUID
 
 
 async def in_a_project(pool: Pool, by: Principal, arguments: Object) -> Object:
@@ -20,11 +26,3 @@ async def in_a_project(pool: Pool, by: Principal, arguments: Object) -> Object:
         return {**arguments, "project_id": str(projects[0].id)}
     seen: list[JsonValue] = [{"id": str(project.id), "name": project.name} for project in projects[:50]]
     raise InvalidInput("project_id: say which of your projects this belongs to.", {"projects": seen})
-
-
-async def any_project(pool: Pool, by: Principal) -> UUID:
-    """A project that the caller sees, for what is not of one. Raises NotFound where there is none."""
-    projects = await reads.projects_of(pool, by)
-    if not projects:
-        raise NotFound("You see no project of this workspace. An admin can add you to one.")
-    return projects[0].id

@@ -14,9 +14,9 @@ from askbus.tools.model import CallTool
 from askbus_gateway.http.actions import ProposeBody
 from askbus_gateway.http.gate import Gate
 from askbus_gateway.mcp.holding import Holding
-from askbus_gateway.mcp.places import any_project, in_a_project
+from askbus_gateway.mcp.places import InProject, in_a_project
 from askbus_gateway.mcp.results import SHAPE, Pages, outcome
-from askbus_gateway.mcp.shapes import Schema, optional, shape
+from askbus_gateway.mcp.shapes import Schema, having, optional, shape
 from askbus_gateway.mcp.tool import Call, Outcome, Reply, Tool, read
 
 ROWS: Schema = {
@@ -47,7 +47,7 @@ class RecordTools:
         return Tool(
             name="query_records",
             description="Reads records of one collection, or figures over them with aggregates; take names from search_workspace.",
-            arguments=shape(QueryPlan),
+            arguments=having(shape(QueryPlan), project_id={"type": "string"}),
             output=ROWS,
             run=self.query,
             scopes=(Scope.DATA_READ,),
@@ -68,12 +68,14 @@ class RecordTools:
         )
 
     async def query(self, call: Call) -> Reply:
-        """The tool of the same name, called directly: the records of a team are the same in each of its projects."""
-        plan = read(QueryPlan, call.arguments)
+        """The tool of the same name, called directly. A deployment's catalogue may say that records belong to projects."""
+        placed = await in_a_project(self.gate.pool, call.by, call.arguments)
+        project_id = read(InProject, {"project_id": placed["project_id"]}).project_id
+        plan = read(QueryPlan, {name: value for name, value in placed.items() if name != "project_id"})
         command = CallTool(
             command_id=uuid4(),
             by=call.by,
-            project_id=await any_project(self.gate.pool, call.by),
+            project_id=project_id,
             name=QUERY_RECORDS.name,
             arguments=plan.model_dump(mode="json", by_alias=True, exclude_unset=True),
         )

@@ -61,3 +61,14 @@ def having(schema: Schema, **more: Schema) -> Schema:
     """The same with more properties."""
     properties = schema.get("properties")
     return {**schema, "properties": {**(properties if isinstance(properties, dict) else {}), **more}}
+
+
+def listing(model: type[BaseModel]) -> Schema:
+    """The schema of a result that is lists of things: which lists, and that each is there."""
+    properties = shape(model).get("properties")
+    names = list(properties) if isinstance(properties, dict) else []
+    return {
+        "type": "object",
+        "properties": {name: {"type": "array", "items": {}} for name in names},
+        "required": [*names],
+    }

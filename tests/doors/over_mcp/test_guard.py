@@ -95,6 +95,10 @@ async def test_an_apps_access_token_opens_this_door_for_its_audience(stage: Stag
         asked = await call(client, "ask_user_question", {"text": "From an app?"})
         assert asked["structuredContent"]["questions"][0]["project_id"] == str(stage.company.north)
         assert (await client.get("/v1/me")).status_code == 401
+        await access.remove_from_project(stage.pool, stage.company.workspace_id, stage.company.north, stage.company["mia"].id)
+        lost = await call(client, "search_workspace")
+        assert lost["structuredContent"]["projects"] == []
+        await access.add_to_project(stage.pool, stage.company.workspace_id, stage.company.north, stage.company["mia"].id)
         for column in ("resource = 'http://localhost/other'", "resource = 'http://localhost/mcp', expires_at = now()"):
             await stage.pool.execute(f"UPDATE oauth_access_tokens SET {column}")
             response = await ask(client, "tools/list")

@@ -239,14 +239,15 @@ async def test_a_proposal_is_followed_with_the_question_tools(stage: Stage, agen
 
 @pytest.mark.requirement("M5", "M6")
 async def test_who_sees_several_projects_says_which(stage: Stage) -> None:
-    """The owner sees two: what belongs to one of them must say so, and is told their names; reading belongs to none."""
+    """The owner sees two: what belongs to one of them must say which, and is told their names."""
     agent = await give_token(stage.pool, stage.company["owner"])
     async with stage.running.client(agent) as robot:
         told = failure_of(await call(robot, "ask_user_question", {"text": "Where?"}))
         assert {one["name"] for one in told["details"]["projects"]} == {"north", "south"}
         named = await call(robot, "ask_user_question", {"text": "Where?", "project_id": str(stage.company.south)})
         assert question_of(named)["project_id"] == str(stage.company.south)
-        assert "isError" not in await call(robot, "query_records", {"collection": "customers"})
+        plan = {"collection": "customers", "project_id": str(stage.company.south)}
+        assert "isError" not in await call(robot, "query_records", plan)
 
 
 @pytest.mark.requirement("M7")

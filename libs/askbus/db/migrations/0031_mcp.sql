@@ -12,3 +12,7 @@ CREATE TABLE mcp_states (
 );
 CREATE INDEX mcp_states_token ON mcp_states (token_id, expires_at);
 COMMENT ON TABLE mcp_states IS 'writer: gateway. What a client was sent to the answer page with (requestState), by the SHA-256 of what it holds: deleted by its one use, or by the token''s next one after its time.';
+
+-- What happened lately is read from the newest on.
+CREATE INDEX actions_moved ON actions (project_id, (coalesce(settled_at, decided_at, proposed_at)), id);
+CREATE INDEX questions_moved ON questions (project_id, (coalesce(settled_at, asked_at)), id);

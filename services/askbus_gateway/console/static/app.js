@@ -16,6 +16,8 @@ import { tick } from './words.js';
 
 const THREAD = /^#thread=([0-9a-f-]{36})$/i;
 const SETTINGS = /^#settings=([a-z]*)$/;
+/** Where an agent sends the person to answer or to decide. */
+const CARD = /^#(question|action)=([0-9a-f-]{36})$/i;
 /** Milliseconds without the stream before that is worth a word. */
 const PATIENCE = 1500;
 
@@ -233,6 +235,9 @@ class Console {
     } else {
       document.title = `askbus · ${this.#context.me.workspace}`;
       this.#show(new Home(this.#context));
+      const [, kind, id] = CARD.exec(location.hash) ?? [];
+      if (kind === 'question') openQuestion(id, this.#context);
+      if (kind === 'action') openAction(id, this.#context);
     }
   }
 
