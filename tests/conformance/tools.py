@@ -1,6 +1,5 @@
 """The tools that the suite expects of a server under test. They are served by the door's own code, beside the tools that there are."""
 
-import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 
@@ -38,7 +37,6 @@ async def fails(_call: Call) -> Outcome:
 async def progresses(call: Call) -> Outcome:
     for done in (0, 50, 100):
         call.report(Progress(done, f"{done} of 100", total=100))
-        await asyncio.sleep(0.05)
     return Reply("Done.")
 
 
@@ -94,7 +92,7 @@ async def within_capabilities(call: Call) -> Outcome:
     return InputRequired(dict(request for capability, request in known.items() if capability in call.incoming.capabilities), None)
 
 
-MIXED = (
+MIXED: tuple[Object, ...] = (
     {"type": "text", "text": "Multiple content types test:"},
     block("image", "image/png", PICTURE),
     resource("test://mixed-content-resource", "application/json", '{"test":"data","value":123}'),
