@@ -134,6 +134,8 @@ ROUTES: tuple[Row, ...] = (
     Row("POST /v1/projects/{north}/chat/kestrel-chat/stop", "..xxx."),
     Row("GET /v1/tools", "000000"),
     Row("POST /v1/tools/query_records", "..+++.", shows="Lovelace", body={"project_id": "{north}", "arguments": READ}),
+    Row("GET /v1/search", "..+++.", shows='"name":"north"', query={"project_id": "{north}"}),
+    Row("GET /v1/activity", "00+++0"),
     Row("GET /v1/metrics", "000000"),
     Row("GET /v1/usage", "000000"),
     Row("GET /v1/events", "00++00"),
