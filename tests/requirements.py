@@ -105,7 +105,7 @@ REQUIREMENTS: dict[str, str] = {
     "I6": "every route by one table; tools over MCP, commands of the bus and entities of streams noun by noun",
     "I7": WHOLE,
     "I8": "questions, messages, tools and signing in by link; MCP, passwords and OAuth registration take from theirs as they come",
-    "I9": "webhooks' secrets are sealed, with key ids; keys of providers and remote servers do not exist yet",
+    "I9": "webhooks' secrets, their rotation, masks as a rule; keys of providers and remote servers do not exist yet",
     "I10": "for what exists: connections and memories write theirs when they exist",
     "I12": WHOLE,
     # askbus as an MCP server

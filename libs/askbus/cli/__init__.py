@@ -28,6 +28,7 @@ COMMANDS = {
     "feed": "askbus.cli.feed:feed",
     "doctor": "askbus.cli.doctor:doctor",
     "config": "askbus.cli.config:config",
+    "secrets": "askbus.cli.secrets:secrets",
     "deploy": "askbus.cli.deploy:deploy",
 }
 """Name to `module:attribute`, in the order of the help."""

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from askbus.cli.deployment import data_option
+from askbus.masking import HIDDEN
 from askbus.stack.data import read_embedded
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
-
-MASK = "••••••••"
 
 
 @click.command
@@ -47,9 +46,9 @@ def as_told(value: "JsonValue | tuple[()]") -> str:
         return ""
     if isinstance(value, list | tuple):
         return ",".join(str(item) for item in value)
-    return (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)).replace("*" * 10, MASK)
+    return (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)).replace("*" * 10, HIDDEN)
 
 
 def masked_url(text: str) -> str:
     """The same text with the password of each URL in it masked."""
-    return re.sub(r"(://[^:/@\s]*):[^@/\s]*@", rf"\1:{MASK}@", text)
+    return re.sub(r"(://[^:/@\s]*):[^@/\s]*@", rf"\1:{HIDDEN}@", text)

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ Command = Callable[..., Awaitable[None]]
 WORKSPACE = click.option("--workspace", "-w", required=True, metavar="NAME", help="The workspace, by name or id.")
 
 
-def on_the_database(command: Command) -> Callable[..., None]:
-    """Runs the command in one transaction of the administrator's, given as its first argument `db`."""
+def on_the_database(command: Command | None = None, *, whole: bool = True) -> Any:
+    """Runs the command in one transaction of the administrator's, given as its first argument `db`; not `whole`: each of its statements
+    by itself."""
+    if command is None:
+        return functools.partial(on_the_database, whole=whole)
+    wanted = command
 
     async def connected(data: Path, **arguments: Any) -> None:
         import asyncpg
@@ -29,8 +34,8 @@ def on_the_database(command: Command) -> Callable[..., None]:
             raise click.ClickException(unreachable(error, data)) from error
         try:
             await prepare(db)
-            async with db.transaction():
-                await command(db, **arguments)
+            async with db.transaction() if whole else nullcontext():
+                await wanted(db, **arguments)
         except asyncpg.UndefinedTableError:
             raise click.ClickException("This database has no askbus in it yet: run askbus migrate.") from None
         except (asyncpg.CheckViolationError, asyncpg.DataError) as error:
@@ -38,7 +43,7 @@ def on_the_database(command: Command) -> Callable[..., None]:
         finally:
             await db.close()
 
-    @functools.wraps(command)
+    @functools.wraps(wanted)
     def run(**arguments: Any) -> None:
         asyncio.run(connected(**arguments))
 

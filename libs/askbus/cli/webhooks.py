@@ -47,7 +47,7 @@ async def create(db: "Connection", *, url: str, workspace: str, project: str | N
         form,
         webhook_id=verbs.fresh_id(),
         workspace_id=workspace_id,
-        sealer=_sealer(),
+        sealer=sealer(),
         policy=_policy(),
         trace=None,
     )
@@ -85,7 +85,7 @@ async def rotate(db: "Connection", *, webhook: "UUID", workspace: str, overlap: 
         overlap=overlap,
         command_id=verbs.fresh_id(),
         workspace_id=await directory.find_workspace(db, workspace),
-        sealer=_sealer(),
+        sealer=sealer(),
         trace=None,
     )
     click.echo(made.secret)
@@ -134,7 +134,7 @@ async def replay(db: "Connection", *, webhook: "UUID", workspace: str, hours: fl
     click.echo((await verbs.replay(db, None, webhook, workspace_id=workspace_id, since=since)).count)
 
 
-def _sealer() -> "Sealer":
+def sealer() -> "Sealer":
     """Under the key that the question-broker has."""
     from askbus.cli.deployment import secret_of
     from askbus.runtime.sealing import Sealer

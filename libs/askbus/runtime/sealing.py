@@ -7,7 +7,9 @@ secret it is, is authenticated along with it: a value copied into another row do
 import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
+from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -46,6 +48,14 @@ class Sealer:
         nonce = os.urandom(NONCE)
         return VERSION + self._first + nonce + self._keys[self._first].encrypt(nonce, secret, whose.encode())
 
+    def resealed(self, sealed: bytes, whose: str) -> bytes | None:
+        """The same secret under the first key, as it is where that sealed it; None where it does not open."""
+        try:
+            secret = self.open(sealed, whose)
+        except CannotOpen:
+            return None
+        return sealed if sealed[1 : 1 + KEY_ID] == self._first else self.seal(secret, whose)
+
     def open(self, sealed: bytes, whose: str) -> bytes:
         """Raises CannotOpen."""
         version, key_id, nonce = sealed[:1], sealed[1 : 1 + KEY_ID], sealed[1 + KEY_ID : 1 + KEY_ID + NONCE]
@@ -58,6 +68,16 @@ class Sealer:
             return key.decrypt(nonce, sealed[1 + KEY_ID + NONCE :], whose.encode())
         except InvalidTag:
             raise CannotOpen("This secret is damaged. Make it anew.") from None
+
+
+@dataclass(frozen=True)
+class Resealed:
+    """What became of a batch: how many owners' secrets were sealed anew, of how many; whose do not open; after whom the next begins."""
+
+    done: int
+    seen: int
+    unreadable: tuple[UUID, ...]
+    next: UUID | None
 
 
 def _key_id(key: bytes) -> bytes:

@@ -262,3 +262,7 @@ def require_admin(by: Principal) -> None:
         raise PermissionDenied("This needs a person: sign in. No token can do it.")
     if by.role not in {Role.OWNER, Role.ADMIN}:
         raise PermissionDenied("Only owners and admins of the workspace manage webhooks.")
+
+
+def whose(webhook_id: UUID) -> str:
+    return f"webhook/{webhook_id}"

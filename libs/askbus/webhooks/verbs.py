@@ -29,6 +29,7 @@ from askbus.webhooks.model import (
     WebhookChange,
     WebhookForm,
     require_admin,
+    whose,
 )
 from askbus.webhooks.reads import acting
 from askbus.webhooks.signing import new_secret, shown
@@ -69,7 +70,7 @@ class Due:
 
     @property
     def whose(self) -> str:
-        return _whose(self.webhook_id)
+        return whose(self.webhook_id)
 
 
 async def create(
@@ -95,7 +96,7 @@ async def create(
         url=form.url,
         events=list(form.events),
         project_id=form.project_id,
-        secret=sealer.seal(new_secret(), _whose(webhook_id)),
+        secret=sealer.seal(new_secret(), whose(webhook_id)),
         trace=trace,
         **acting(by, workspace_id),
         **_via(by),
@@ -151,7 +152,7 @@ async def rotate(
     row = await ROTATE.row(
         db,
         id=webhook_id,
-        secret=sealer.seal(new_secret(), _whose(webhook_id)),
+        secret=sealer.seal(new_secret(), whose(webhook_id)),
         overlap=overlap,
         command_id=command_id,
         trace=trace,
@@ -264,10 +265,6 @@ def _via(by: Principal | None) -> dict[str, object]:
     return {"via": "command-line" if by is None else by.kind.value, "via_id": None if by is None else by.id}
 
 
-def _whose(webhook_id: UUID) -> str:
-    return f"webhook/{webhook_id}"
-
-
 def _there(row: Row | None) -> Row:
     if row is None:
         raise NotFound("There is no such webhook.")
@@ -275,7 +272,7 @@ def _there(row: Row | None) -> Row:
 
 
 def _with_secret(row: Row, sealer: Sealer) -> NewSecret:
-    secret = sealer.open(row["secret"], _whose(row["id"]))
+    secret = sealer.open(row["secret"], whose(row["id"]))
     return NewSecret(webhook=Webhook.model_validate(row), secret=shown(secret))
 
 
