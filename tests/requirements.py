@@ -107,6 +107,7 @@ REQUIREMENTS: dict[str, str] = {
     "I8": "questions, messages, tools and signing in by link; MCP, passwords and OAuth registration take from theirs as they come",
     "I9": "webhooks' secrets, their rotation, masks as a rule; keys of providers and remote servers do not exist yet",
     "I10": "for what exists: connections and memories write theirs when they exist",
+    "I11": WHOLE,
     "I12": WHOLE,
     # askbus as an MCP server
     "M1": WHOLE,

@@ -20,6 +20,8 @@ from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from askbus.redaction import redact, redact_value
+
 
 class ErrorBody(BaseModel):
     """The one shape of an error on every wire: HTTP body, bus reply, stream event."""
@@ -43,7 +45,8 @@ class AskbusError(Exception):
         self.details: dict[str, JsonValue] = dict(details or {})
 
     def body(self) -> ErrorBody:
-        return ErrorBody(code=self.code, message=self.message, details=self.details)
+        """As it leaves, without secrets: an error may repeat what it was given."""
+        return ErrorBody(code=self.code, message=redact(self.message), details=redact_value(self.details))
 
     @classmethod
     def of(cls, body: ErrorBody) -> "AskbusError":

@@ -12,8 +12,9 @@ from zoneinfo import ZoneInfo
 from pydantic_core import to_json
 
 from askbus.actions.notes import ActionNote
-from askbus.models.model import ModelRequest, ToolDefinition, UserMessage
+from askbus.models.model import AssistantMessage, Message, ModelRequest, ToolDefinition, UserMessage
 from askbus.models.quoting import NOTE, quoted
+from askbus.redaction import redact
 from askbus.tools.model import ToolSpec
 from askbus.tools.schema import parameters
 from askbus_agent_loop.conversation import exchanges
@@ -87,11 +88,19 @@ def build_request(
     room = bounds.size - len((system + LEFT_OUT).encode(errors="replace")) - _size(tools)
     sent = trimmed(whole, most=bounds.exchanges, room=room)
     return ModelRequest(
-        system=system + (LEFT_OUT if len(sent) < len(whole) else ""),
-        messages=tuple(message for exchange in sent for message in exchange),
+        system=redact(system) + (LEFT_OUT if len(sent) < len(whole) else ""),
+        messages=tuple(_without_secrets(message) for exchange in sent for message in exchange),
         tools=definitions(tools),
         answer_only=last is not None,
     )
+
+
+def _without_secrets(message: Message) -> Message:
+    """What people, front ends and records put into a conversation, less what is or looks like a secret (I11). What the model said goes
+    back as it came: it was shown none, and providers sign it."""
+    if isinstance(message, AssistantMessage):
+        return message
+    return message.model_copy(update={"text": redact(message.text)})
 
 
 def _moment(now: datetime, zone: str) -> str:

@@ -73,6 +73,7 @@ class Runner:
             if outcome is None:
                 log.warning("tool_run.lost", call_id=str(run.call_id), attempt=run.attempt)
                 return
+            outcome = outcome.redacted()
             crash.point("runner.finish.before_commit")
             recorded = await self._through_outages(
                 lambda: verbs.finish_run(self.pool, run, outcome, trace=telemetry.traceparent() or run.trace)

@@ -11,7 +11,7 @@ import structlog
 from opentelemetry.trace import StatusCode
 from pydantic import BaseModel
 
-from askbus.access.model import Principal
+from askbus.access.model import Principal, Scope
 from askbus.bus import faults
 from askbus.bus.commands import Commands
 from askbus.db.pool import Pool
@@ -20,6 +20,7 @@ from askbus.models.images import ImageMaker
 from askbus.models.model import parse_arguments
 from askbus.records.display import Presentation
 from askbus.records.engine import Records
+from askbus.redaction import REDACTED
 from askbus.runtime import telemetry
 from askbus.runtime.settings import Settings
 from askbus.tools.arguments import read, unknown_tool
@@ -78,6 +79,9 @@ class Job:
     locale: str | None = None
 
 
+NOT_SHOWN = f"{REDACTED} stands for a secret that you were not shown: it would take its place. Leave this field out."
+
+
 class Work:
     """The tools of one process, and what they work with."""
 
@@ -125,6 +129,8 @@ class Work:
         if job.by is None or not job.visible:
             raise PermissionDenied("The person of this conversation has no access here any more.")
         job.by.require(tool.spec.scope)
+        if REDACTED in job.arguments and tool.spec.scope is Scope.ACTIONS_PROPOSE:
+            raise InvalidInput(NOT_SHOWN)
         arguments, problem = parse_arguments(job.arguments)
         if arguments is None:
             raise InvalidInput(f"Not run: {problem}")

@@ -57,8 +57,10 @@ async def test_all_that_is_sealed_is_sealed_anew_and_what_does_not_open_is_named
     readable = [(await a_webhook(pool, company, OLD))[0] for _ in range(3)]
     lost, _ = await a_webhook(pool, company, LOST)
     already, _ = await a_webhook(pool, company, NEW)
-    again = {"overlap": 60, "command_id": verbs.fresh_id(), "workspace_id": company.workspace_id}
-    await verbs.rotate(pool, None, readable[0], **again, sealer=Sealer([OLD]), trace=None)
+    by, sealer = company.workspace_id, Sealer([OLD])
+    await verbs.rotate(
+        pool, None, readable[0], overlap=60, command_id=verbs.fresh_id(), workspace_id=by, sealer=sealer, trace=None
+    )
     rows = "SELECT id, secret, old_secret FROM webhooks ORDER BY id"
     before = {row["id"]: row for row in await pool.fetch(rows)}
     keys = f"{as_text(NEW)},{as_text(OLD)}"

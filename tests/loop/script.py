@@ -32,6 +32,10 @@ NOTE: dict[str, JsonValue] = {
     "operations": [{"id": "a", "kind": "update", "collection": "orders", "record": 1, "values": {"note": "rush"}}]
 }
 
+HIDDEN: dict[str, JsonValue] = {
+    "operations": [{"id": "a", "kind": "update", "collection": "orders", "record": 1, "values": {"note": "at [redacted secret]"}}]
+}
+
 SUMS = call("query_records", {"collection": "orders", "aggregates": [{"op": "sum", "field": "amount"}]})
 
 SCRIPT: list[JsonValue] = [
@@ -81,6 +85,15 @@ SCRIPT: list[JsonValue] = [
         "steps": [*[step(call("query_records", ORDERS[n % 2])) for n in range(3)], {"text": "There is no such order."}],
     },
     {"when": "same for ever", "steps": [step(call("query_records", ORDERS[n % 2])) for n in range(2)]},
+    # Secrets
+    {
+        "when": "read the secret paper",
+        "steps": [
+            step(call("query_records", {"collection": "papers", "where": [{"field": "id", "op": "eq", "value": 4711}]})),
+            {"text": "I have read it."},
+        ],
+    },
+    {"when": "write the secret back", "steps": [step(call("propose_changes", HIDDEN)), {"text": "It cannot be written."}]},
     # Cases
     {
         "when": "two questions",

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from askbus.redaction import REDACTED
+
 SECRET = "sk-planted-4711"
 SCRIPT = f"""
 import asyncio, gc, logging, sys
@@ -20,6 +22,9 @@ def fails():
         raise KeyError("{SECRET}")
     except KeyError as error:
         raise ValueError("the value {SECRET}") from error
+
+log.info("ours.told", where="postgresql://me:hunter2@db/x", many=[{{"key": "Bearer abcdefgh12345678"}}], id="01a22e5c-26f3-72b4")
+library.warning("library says postgresql://me:hunter2@db/x")
 
 try:
     fails()
@@ -70,12 +75,15 @@ def said(log_format: str) -> str:
     return done.stderr
 
 
-@pytest.mark.requirement("C21")
+@pytest.mark.requirement("C21", "I11")
 def test_no_log_line_holds_the_words_of_an_error_or_what_a_library_was_given() -> None:
     """Ours and a library's, of what nobody awaited, of what cannot be raised, of what ends the process: kind, place and cause remain."""
     text = said("json")
     assert SECRET not in text
     lines = [json.loads(line) for line in text.splitlines()]
+    told, *lines = [line for line in lines if line["event"] != f"library says postgresql://me:{REDACTED}@db/x"]
+    assert (told["where"], told["many"]) == (f"postgresql://me:{REDACTED}@db/x", [{"key": f"Bearer {REDACTED}"}])
+    assert (told["id"], "hunter2" in text) == ("01a22e5c-26f3-72b4", False)
     assert [line["event"] for line in lines] == [
         "ours.failed",
         "read 7 of <str>",

@@ -16,13 +16,17 @@ Command = Callable[..., Awaitable[None]]
 WORKSPACE = click.option("--workspace", "-w", required=True, metavar="NAME", help="The workspace, by name or id.")
 
 
-def on_the_database(command: Command | None = None, *, whole: bool = True) -> Any:
-    """Runs the command in one transaction of the administrator's, given as its first argument `db`; not `whole`: each of its statements
-    by itself."""
-    if command is None:
-        return functools.partial(on_the_database, whole=whole)
-    wanted = command
+def on_the_database(command: Command) -> Callable[..., None]:
+    """Runs the command in one transaction of the administrator's, given as its first argument `db`."""
+    return _connected(command, whole=True)
 
+
+def step_by_step(command: Command) -> Callable[..., None]:
+    """The same with each of its statements by itself: what is done stays done where the command is stopped."""
+    return _connected(command, whole=False)
+
+
+def _connected(command: Command, *, whole: bool) -> Callable[..., None]:
     async def connected(data: Path, **arguments: Any) -> None:
         import asyncpg
 
@@ -35,7 +39,7 @@ def on_the_database(command: Command | None = None, *, whole: bool = True) -> An
         try:
             await prepare(db)
             async with db.transaction() if whole else nullcontext():
-                await wanted(db, **arguments)
+                await command(db, **arguments)
         except asyncpg.UndefinedTableError:
             raise click.ClickException("This database has no askbus in it yet: run askbus migrate.") from None
         except (asyncpg.CheckViolationError, asyncpg.DataError) as error:
@@ -43,7 +47,7 @@ def on_the_database(command: Command | None = None, *, whole: bool = True) -> An
         finally:
             await db.close()
 
-    @functools.wraps(wanted)
+    @functools.wraps(command)
     def run(**arguments: Any) -> None:
         asyncio.run(connected(**arguments))
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import click
 
-from askbus.cli.database import on_the_database
+from askbus.cli.database import step_by_step
 
 if TYPE_CHECKING:
     from askbus.db.pool import Connection
@@ -19,7 +19,7 @@ def secrets() -> None:
 
 
 @secrets.command("rotate")
-@on_the_database(whole=False)
+@step_by_step
 async def rotate(db: "Connection") -> None:
     """Seal everything anew under the first of ASKBUS_SEALING_KEYS.
 

@@ -15,6 +15,7 @@ import structlog
 from opentelemetry import trace
 
 from askbus.bus import faults
+from askbus.redaction import redact_value
 from askbus.runtime.settings import Settings
 
 log = structlog.get_logger()
@@ -45,6 +46,14 @@ def _without_words(_logger: object, _method: str, event: Event) -> Event:
     for key, value in event.items():
         if isinstance(value, BaseException):
             event[key] = faults.kind(value)
+    return event
+
+
+def _without_secrets(_logger: object, _method: str, event: Event) -> Event:
+    """The last word on each line, whoever wrote it: our own keys may hold what somebody else chose."""
+    for key, value in event.items():
+        if isinstance(value, str | list | tuple | dict):
+            event[key] = redact_value(value)
     return event
 
 
@@ -81,6 +90,7 @@ def configure(service: str, settings: Settings) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _with_trace,
         _without_words,
+        _without_secrets,
     ]
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer() if settings.log_format == "json" else structlog.dev.ConsoleRenderer()

@@ -13,6 +13,7 @@ from typing import TypeVar
 import structlog
 import uvloop
 
+from askbus import redaction
 from askbus.bus import connection, provision
 from askbus.bus.connection import Connection
 from askbus.bus.envelope import Service
@@ -22,6 +23,7 @@ from askbus.db.pool import Pool, open_pool
 from askbus.runtime import logs, telemetry
 from askbus.runtime.ground import Ground
 from askbus.runtime.health import Door
+from askbus.runtime.known_secrets import secrets_of
 from askbus.runtime.secrets import service_database_url, service_nats_url
 from askbus.runtime.settings import Settings
 
@@ -48,6 +50,7 @@ class App:
     async def run(self, stop: asyncio.Event) -> None:
         """Serves until `stop` is set, then drains. Raises what a part of the service failed with."""
         settings, name = self.settings, self.service.value
+        redaction.know(secrets_of(settings))
         database_url, nats_url = settings.database_url, settings.nats_url
         if settings.secret is not None:
             secret = settings.secret.get_secret_value()

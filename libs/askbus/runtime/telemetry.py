@@ -17,6 +17,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from pydantic import BaseModel
 
+from askbus.redaction import redact_value
 from askbus.runtime.settings import Settings
 
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -105,7 +106,12 @@ def span(
     """
     context = _PROPAGATOR.extract({"traceparent": parent}) if parent else otel_context.get_current()
     with _tracer.start_as_current_span(
-        name, context=context, kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
+        name,
+        context=context,
+        kind=kind,
+        attributes=redact_value(attributes),
+        record_exception=False,
+        set_status_on_exception=False,
     ) as current:
         try:
             yield current

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, Self, TypeAlias
 from uuid import UUID
@@ -13,6 +13,7 @@ from askbus.access.model import Principal, Scope
 from askbus.bus.envelope import Command, Service
 from askbus.errors import AskbusError, ErrorBody
 from askbus.models.clean import clean_json
+from askbus.redaction import redact_value
 from askbus.tools.work import Label
 
 MAX_RESULT_BYTES = 65_536
@@ -137,6 +138,10 @@ class ToolResult(BaseModel):
         cleaned = clean_json(body.model_dump(mode="json"))
         return cls(ok=False, error=ErrorBody.model_validate(cleaned))
 
+    def redacted(self) -> Self:
+        """The same without what is or looks like a secret (I11)."""
+        return self.model_copy(update={"content": redact_value(self.content)})  # an error was when it was told
+
     def text(self) -> str:
         """What the model is given: compact JSON, or its beginning and a mark."""
         if self.error is not None:
@@ -212,6 +217,10 @@ class Outcome:
                 return cls(RunState.SUCCEEDED, ToolResult.of(output, most), action_id=action_id)
             case _:
                 return cls(RunState.SUCCEEDED, ToolResult.of(output, most))
+
+    def redacted(self) -> Self:
+        """As it is kept and given to the model: without what is or looks like a secret."""
+        return self if self.result is None else replace(self, result=self.result.redacted())
 
     @classmethod
     def failed(cls, error: AskbusError | ErrorBody) -> Self:
