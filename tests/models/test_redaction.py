@@ -131,9 +131,9 @@ def test_a_process_knows_its_settings_and_what_derives_from_them() -> None:
     settings = Settings(
         database_url="postgresql://me:hunter%402hunter@db/x",
         nats_url="nats://a:natspass1@one,nats://b:natspass2@two",
-        secret=SECRET,  # type: ignore[arg-type]  # pydantic makes it secret
-        model_api_key="provider-key-1",  # type: ignore[arg-type]
-        models='{"other": {"provider": "openai", "api_key": "provider-key-2", "model": "m"}}',  # type: ignore[arg-type]
+        secret=SECRET,
+        model_api_key="provider-key-1",
+        models='{"other": {"provider": "openai", "api_key": "provider-key-2", "model": "m"}}',
     )
     known = secrets_of(settings)
     derived = {postgres_password(SECRET, Service.GATEWAY), nats_password(SECRET, "admin")}
