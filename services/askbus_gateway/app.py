@@ -86,14 +86,19 @@ async def fed(ground: Ground) -> Callable[[Deliver], Source]:
     return tail.delivering
 
 
+def _gate(ground: Ground, bearers: Bearers) -> Gate:
+    settings = ground.settings
+    limits = Limiter.of(ground.pool, settings)
+    proxies = Proxies(settings.trusted_proxies, settings.forwarded_header)
+    return Gate(ground.pool, ground.commands, settings.public_url, limits=limits, proxies=proxies, bearers=bearers)
+
+
 async def wire(ground: Ground, tools: tuple[ToolSpec, ...]) -> None:
     """Everything that the gateway does."""
     settings = ground.settings
     outbound = Outbound(Policy(settings.outbound_hosts))
     bearers = Bearers(ground.pool, settings.jwt_issuers, outbound)
-    limits = Limiter.of(ground.pool, settings)
-    proxies = Proxies(settings.trusted_proxies, settings.forwarded_header)
-    gate = Gate(ground.pool, ground.commands, settings.public_url, limits=limits, proxies=proxies, bearers=bearers)
+    gate = _gate(ground, bearers)
     signing_in = SignIn(gate, settings, outbound)
     waits = Waits()
     waiting = Waiting(gate, waits)
