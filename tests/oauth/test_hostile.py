@@ -65,3 +65,6 @@ async def test_hostile_requests_get_an_answer_and_nothing_else(running: Composed
         response = await owner.get(f"/oauth/authorize?{query}")
         assert response.status_code in {303, 400, 414}, query[:60]
         assert "a" not in response.headers
+    registered = [await client.register() for _ in range(31)]
+    assert (registered[-1].status_code, registered[-1].json()["error"]) == (429, "temporarily_unavailable")
+    assert int(registered[-1].headers["retry-after"]) > 0

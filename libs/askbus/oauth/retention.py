@@ -12,8 +12,8 @@ DROP_CLIENTS = Statement("askbus.oauth", "sql/drop_clients.sql")
 
 KEEP = 24 * 3600
 """Seconds for which codes are kept, so that a replay is known as one."""
-KEEP_CLIENTS = 7 * 24 * 3600
-"""Seconds in which a registration is used, or goes."""
+KEEP_CLIENTS = 24 * 3600
+"""Seconds in which a registration is used, or goes: apps register just before they send the person along."""
 
 
 async def drop_requests(db: Executor, *, batch: int = 100, now: datetime | None = None) -> list[UUID]:
@@ -28,5 +28,5 @@ async def drop_tokens(db: Executor, *, batch: int = 100, now: datetime | None = 
 
 
 async def drop_clients(db: Executor, *, batch: int = 100, now: datetime | None = None) -> list[UUID]:
-    """Deletes up to `batch` apps of a week ago that nobody allowed anything."""
+    """Deletes up to `batch` apps of a day ago that nobody allowed anything."""
     return [row["id"] for row in await DROP_CLIENTS.rows(db, batch=batch, keep=KEEP_CLIENTS, now=now)]

@@ -15,11 +15,12 @@ from askbus.runtime.telemetry import span
 from askbus_gateway.http.caps import held, route_of
 from askbus_gateway.http.gate import refusal
 
-_SECURITY = [
+_USUAL = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
+"""What every answer says that does not say otherwise."""
 
 
 def make_api(routes: Sequence[BaseRoute]) -> Asgi:
@@ -55,7 +56,9 @@ def _traced(app: Any, routes: Sequence[BaseRoute]) -> Asgi:
                     current.set_attribute("http.response.status_code", message["status"])
                     context = current.get_span_context()
                     extra = [(b"askbus-trace-id", f"{context.trace_id:032x}".encode())] if context.is_valid else []
-                    message = {**message, "headers": [*message["headers"], *_SECURITY, *extra]}
+                    said = {name.lower() for name, _value in message["headers"]}
+                    usual = [header for header in _USUAL if header[0] not in said]
+                    message = {**message, "headers": [*message["headers"], *usual, *extra]}
                 await send(message)
 
             try:

@@ -212,7 +212,7 @@ class Authorize:
 
 
 def _to(address: str) -> Response:
-    return RedirectResponse(address, 303, headers={"Cache-Control": "no-store"})
+    return RedirectResponse(address, 303, headers=page.ON_THE_WAY)
 
 
 def _needed(said: dict[str, str], name: str) -> str:

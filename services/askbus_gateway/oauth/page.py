@@ -23,6 +23,9 @@ WORDS = {
     Scope.ACTIONS_PROPOSE: ("Propose changes, which a person confirms or rejects", "actions:propose"),
 }
 
+ON_THE_WAY = {"Cache-Control": "no-store", "Cross-Origin-Opener-Policy": "unsafe-none"}
+"""Said by every answer on the way: an app in the browser opens it in a window of its own, and wants to hear from that when it is back."""
+
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -66,7 +69,7 @@ def page(title: str, body: str, status: int, *, leads_to: str | None = None) -> 
     """A page of ours. `leads_to` is where the answer to its form may send the browser on to."""
     target = "" if leads_to is None else f" {form_target(leads_to)}"
     policy = f"default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'{target}"
-    headers = {"Content-Security-Policy": policy, "X-Frame-Options": "DENY", "Cache-Control": "no-store"}
+    headers = {**ON_THE_WAY, "Content-Security-Policy": policy, "X-Frame-Options": "DENY"}
     return Response(PAGE.format(title=escape(title), body=body), status, headers, media_type="text/html")
 
 
@@ -79,7 +82,10 @@ def trouble(why: str, status: int = 400, *, back: str | None = None) -> Response
 
 
 def consent(asked: Request) -> Response:
-    """The question to the person. Everything that the app said of itself is marked so."""
+    """The question to the person. Everything that the app said of itself is marked so.
+
+    Where the app may work is never chosen beforehand: one click, which somebody may be tricked into, allows nothing.
+    """
     client, me = asked.client, asked.me
     problem = f'<p class="problem" role="alert">{escape(asked.problem)}</p>' if asked.problem else ""
     body = f"""<h1>Connect an app?</h1>
@@ -144,8 +150,7 @@ def _where(asked: Request) -> str:
 
 
 def _project(project: Project, asked: Request) -> str:
-    only = len(asked.me.projects) == 1 and not runs_workspace(asked.me.principal)
-    mark = " checked" if only or project.id in asked.chosen else ""
+    mark = " checked" if project.id in asked.chosen else ""
     return (
         f'<label class="choice"><input type="checkbox" name="project" value="{project.id}"{mark}> '
         f"<span>{escape(project.name)}</span></label>\n"

@@ -45,7 +45,7 @@ class Registration:
             refreshes=metadata.refreshes,
         )
         if made is None:
-            why = "Too many apps have registered and were not used. Try again in some days, or use a client-id metadata document."
+            why = "Too many apps have registered and were not used. Try again tomorrow, or use a client-id metadata document."
             raise OAuthError("temporarily_unavailable", why, 503)
         return answer(_told(*made), 201)
 
