@@ -95,6 +95,10 @@ async def test_a_team_is_made_from_nothing_and_its_members_sign_in(admin: Admin,
     assert agent is not None
     assert agent.scopes == frozenset({Scope.QUESTIONS_ASK})
     assert agent.projects == (project_id,)
+    listed = await done(admin("token", "list", "-w", "Nordlicht"))
+    assert listed.startswith("active  mia@nord.example  made at the command line  askbus_")
+    assert listed.endswith("questions:ask  in north, for ever, used " + listed.rpartition("used ")[2])
+    assert secret not in listed
 
 
 @pytest.mark.requirement("I3")

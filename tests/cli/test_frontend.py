@@ -34,7 +34,11 @@ async def test_a_front_ends_key_counts_until_another_is_made_or_it_is_removed(da
         assert not await frontends.is_registered(pool, mia, first)
         assert await frontends.is_registered(pool, mia, second)
 
+        listed = (await run("list", "--workspace", workspace)).stdout
+        assert listed.startswith("desk  ")
+        assert second not in listed
         assert (await run("remove", "desk", "--workspace", workspace)).exit_code == 0
+        assert (await run("list", "--workspace", workspace)).stdout == ""
         assert not await frontends.is_registered(pool, mia, second)
         assert (await run("remove", "desk", "--workspace", workspace)).exit_code != 0
         assert (await run("register", "", "--workspace", workspace)).exit_code != 0

@@ -1,10 +1,11 @@
 """Who and what there is, for the operator: people, workspaces and projects by the names that are typed at a terminal."""
 
+from datetime import datetime
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from askbus.access.model import Role
+from askbus.access.model import Role, Scope
 from askbus.db.statements import Executor, Statement
 from askbus.errors import NotFound
 
@@ -12,6 +13,7 @@ FIND_WORKSPACE = Statement("askbus.access", "sql/find_workspace.sql")
 FIND_PROJECT = Statement("askbus.access", "sql/find_project.sql")
 FIND_USER = Statement("askbus.access", "sql/find_user.sql")
 DIRECTORY = Statement("askbus.access", "sql/directory.sql")
+TOKENS = Statement("askbus.access", "sql/tokens_of_workspace.sql")
 
 
 class ListedProject(BaseModel):
@@ -44,6 +46,22 @@ class ListedWorkspace(BaseModel):
     members: tuple[ListedMember, ...]
 
 
+class ListedToken(BaseModel):
+    """An API token of a member, with its owner; no `projects` means all of its owner's."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    email: str
+    name: str
+    prefix: str
+    scopes: tuple[Scope, ...]
+    projects: tuple[str, ...]
+    state: str
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
 async def find_workspace(db: Executor, named: str) -> UUID:
     """The workspace with this name or id. Raises NotFound."""
     row = await FIND_WORKSPACE.row(db, named=named)
@@ -71,3 +89,8 @@ async def find_user(db: Executor, named: str) -> UUID:
 async def directory(db: Executor) -> tuple[ListedWorkspace, ...]:
     """Every workspace, by name. `db` reads jsonb as Python values (askbus.db.pool.prepare)."""
     return tuple(ListedWorkspace.model_validate(row) for row in await DIRECTORY.rows(db))
+
+
+async def tokens(db: Executor, workspace_id: UUID) -> tuple[ListedToken, ...]:
+    """Every API token of a workspace's members, by owner."""
+    return tuple(ListedToken.model_validate(row) for row in await TOKENS.rows(db, workspace_id=workspace_id))

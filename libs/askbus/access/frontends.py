@@ -3,9 +3,11 @@
 The key speaks for the front end and for nobody in it: who is asking is said by the session or token beside it, as everywhere.
 """
 
+from datetime import datetime
 from uuid import UUID
 
 import asyncpg
+from pydantic import BaseModel, ConfigDict
 
 from askbus.access.credentials import digest, new_secret
 from askbus.access.model import Principal
@@ -16,8 +18,18 @@ from askbus.errors import InvalidInput, NotFound
 FIND = Statement("askbus.access", "sql/find_frontend.sql")
 CREATE = Statement("askbus.access", "sql/create_frontend.sql")
 REMOVE = Statement("askbus.access", "sql/remove_frontend.sql")
+LIST = Statement("askbus.access", "sql/list_frontends.sql")
 
 KEY_PREFIX = "askbus_fe_"
+
+
+class Frontend(BaseModel):
+    """A front end that a workspace registered; its key is shown once, when it is made."""
+
+    model_config = ConfigDict(frozen=True)
+    id: UUID
+    name: str
+    created_at: datetime
 
 
 async def is_registered(db: Executor, by: Principal, key: str) -> bool:
@@ -39,3 +51,8 @@ async def remove(db: Executor, workspace_id: UUID, name: str) -> None:
     """Takes a registration back. Raises NotFound."""
     if await REMOVE.row(db, workspace_id=workspace_id, name=name) is None:
         raise NotFound(f"No front end named {name!r} is registered.")
+
+
+async def registered(db: Executor, workspace_id: UUID) -> tuple[Frontend, ...]:
+    """The workspace's front ends, by name."""
+    return tuple(Frontend.model_validate(row) for row in await LIST.rows(db, workspace_id=workspace_id))

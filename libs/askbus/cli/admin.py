@@ -196,6 +196,21 @@ async def create_token(
     click.echo(secret)
 
 
+@token.command("list")
+@WORKSPACE
+@on_the_database
+async def list_tokens(db: "Connection", workspace: str) -> None:
+    """Show every API token of a workspace's members: whose, what it may, where, until when, and when it was used."""
+    from askbus.access import directory
+
+    for each in await directory.tokens(db, await directory.find_workspace(db, workspace)):
+        where = f"in {', '.join(each.projects)}" if each.projects else "everywhere"
+        until = f"until {each.expires_at:%Y-%m-%d}" if each.expires_at else "for ever"
+        used = f"used {each.last_used_at:%Y-%m-%d %H:%M}" if each.last_used_at else "never used"
+        scopes = ", ".join(scope.value for scope in each.scopes)
+        click.echo(f"{each.state}  {each.email}  {each.name}  {each.prefix}…  {each.id}  {scopes}  {where}, {until}, {used}")
+
+
 @admin.command("time-zone")
 @click.argument("whose", metavar="WORKSPACE|EMAIL")
 @click.argument("zone", required=False)

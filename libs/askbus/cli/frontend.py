@@ -35,3 +35,14 @@ async def remove(db: "Connection", name: str, workspace: str) -> None:
     from askbus.access import directory, frontends
 
     await frontends.remove(db, await directory.find_workspace(db, workspace), name)
+
+
+@frontend.command("list")
+@WORKSPACE
+@on_the_database
+async def show(db: "Connection", workspace: str) -> None:
+    """Show the front ends that a workspace registered, and since when."""
+    from askbus.access import directory, frontends
+
+    for each in await frontends.registered(db, await directory.find_workspace(db, workspace)):
+        click.echo(f"{each.name}  {each.id}  since {each.created_at:%Y-%m-%d}")
