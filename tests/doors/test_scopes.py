@@ -70,20 +70,22 @@ async def attempts(company: Company, pool: Pool) -> Callable[[Scope], Any]:
     return attempt
 
 
-async def credentials(pool: Pool, who: Person) -> list[tuple[Person | Agent, set[Scope]]]:
+async def credentials(pool: Pool, who: Person) -> list[tuple[Person | Agent, frozenset[Scope]]]:
     """What somebody comes with, and what it holds by itself: a session; a token with all that one can have; one as it is made, with reading
     alone; and of a member one without each of the scopes."""
-    sets = [set(TOKEN_SCOPES), {Scope.DATA_READ}]
+    sets: list[frozenset[Scope]] = [TOKEN_SCOPES, frozenset({Scope.DATA_READ})]
     if who.name == "mia":
         sets += [TOKEN_SCOPES - {scope} for scope in GUARDED if scope in TOKEN_SCOPES]
-    return [(who, set(Scope)), *[(await give_token(pool, who, tuple(sorted(held))), held) for held in sets]]
+    return [(who, frozenset(Scope)), *[(await give_token(pool, who, tuple(sorted(held))), held) for held in sets]]
 
 
-@pytest.mark.requirement("I4")
+@pytest.mark.requirement("I4", "I10")
 async def test_a_scope_is_needed_and_the_role_is_the_bound(
     askbus: Composed, attempts: Callable[[Scope], Any], company: Company, pool: Pool
 ) -> None:
-    """A token never exceeds its owner, whatever it was given; a session holds what the role allows; confirming takes a person."""
+    """A token never exceeds its owner, whatever it was given; a session holds what the role allows; confirming takes a person. Each call of
+    a tool that is let through is in the audit log."""
+    called = 0
     let_through = {Scope.DATA_READ: 503, Scope.QUESTIONS_ANSWER: 200, Scope.ACTIONS_CONFIRM: 409}
     for name in ("owner", "admin", "mia", "viewer", "demo"):
         role, demo = KINDS[name]
@@ -97,6 +99,10 @@ async def test_a_scope_is_needed_and_the_role_is_the_bound(
                     allowed = scope in held and scope in scopes_of(role, demo=demo, demo_chat=False)
                     expected = let_through.get(scope, 201) if allowed else 403
                     assert answered.status_code == expected, (name, held, scope, answered.text)
+                    called += expected == let_through[Scope.DATA_READ]
+    assert called
+    audited = "SELECT count(*) FROM audit_log WHERE event = 'tool.called' AND entity = 'describe_records'"
+    assert await pool.fetchval(audited) == called
 
 
 @pytest.mark.requirement("I4", "I3")

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from askbus.access.tool_calls import audit_tool_call
 from askbus.errors import NotFound
 from askbus.limits.model import Limited
 from askbus.runtime.settings import Settings
@@ -64,5 +65,6 @@ class Tools:
             command_id=command_id(request), by=by, project_id=said.project_id, name=spec.name, arguments=said.arguments
         )
         await self.gate.limits.take(Limited.TOOLS, by)
+        await audit_tool_call(self.gate.pool, by, spec.name, command.command_id, event="tool.called")
         answer: ToolAnswer = await while_connected(request, self.gate.commands.ask(command, timeout=self.seconds))
         return present(answer)
