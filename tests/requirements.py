@@ -104,7 +104,7 @@ REQUIREMENTS: dict[str, str] = {
     "I5": WHOLE,
     "I6": "every route by one table; tools over MCP, commands of the bus and entities of streams noun by noun",
     "I7": WHOLE,
-    "I8": "questions, messages, tools and signing in by link; MCP, passwords and OAuth registration take from theirs as they come",
+    "I8": WHOLE,
     "I9": "webhooks' secrets, their rotation, masks as a rule; keys of providers and remote servers do not exist yet",
     "I10": "for what exists: connections and memories write theirs when they exist",
     "I11": WHOLE,

@@ -6,7 +6,7 @@ import time
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askbus.access.credentials import new_token
@@ -88,6 +88,7 @@ def test_ordinary_words_are_left_alone(text: str) -> None:
     assert Redactor([SECRET]).text(text) == text
 
 
+@settings(max_examples=40)
 @given(st.uuids(), st.binary(min_size=1), st.integers(), st.lists(st.text("abcdefghij -_.,:;/", max_size=30)), st.emails())
 def test_ids_hashes_and_numbers_are_left_alone(key: UUID, data: bytes, number: int, words: list[str], mail: str) -> None:
     """Whatever is logged or shown of them."""
@@ -128,14 +129,14 @@ def test_it_takes_time_that_grows_with_the_text_alone(hostile: str) -> None:
 
 def test_a_process_knows_its_settings_and_what_derives_from_them() -> None:
     """Passwords in addresses, keys of models, the credentials of every service."""
-    settings = Settings(
+    told = Settings(
         database_url="postgresql://me:hunter%402hunter@db/x",
         nats_url="nats://a:natspass1@one,nats://b:natspass2@two",
         secret=SECRET,
         model_api_key="provider-key-1",
         models='{"other": {"provider": "openai", "api_key": "provider-key-2", "model": "m"}}',
     )
-    known = secrets_of(settings)
+    known = secrets_of(told)
     derived = {postgres_password(SECRET, Service.GATEWAY), nats_password(SECRET, "admin")}
     assert {
         "hunter%402hunter",
