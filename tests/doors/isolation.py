@@ -181,8 +181,8 @@ ELSEWHERE: Mapping[str, str] = {
     "POST /v1/sign-in/{}": "goes to an issuer: tests/signin/test_providers.py",
     "GET /v1/sign-in/{}/callback": "comes back from an issuer: tests/signin/test_providers.py",
     "POST /v1/session/workspace": "ends the caller's own session; into one's own workspaces alone: tests/signin/test_passwords.py",
-    "POST /v1/invitations/look-at": "asks for a code: tests/manage/test_invitations.py",
-    "POST /v1/invitations/accept": "asks for a code: tests/manage/test_invitations.py",
+    "POST /v1/invitations/look-at": "asks for a code: tests/doors/test_invitations.py",
+    "POST /v1/invitations/accept": "asks for a code: tests/doors/test_invitations.py",
     "POST /v1/metrics/{}": "there is none without a deployment's own module: tests/metrics",
 }
 """Routes that show nothing of a scene, and who tries them."""

@@ -131,5 +131,9 @@ async def test_tries_to_sign_in_are_counted_by_address(limited: Composed) -> Non
         for claimed in ("198.51.100.7", "1.2.3.4, 198.51.100.7", "127.0.0.1,198.51.100.7"):
             tried = await one.post("/v1/session", content="{", headers={"x-forwarded-for": claimed, "x-askbus": "1"})
             assert refused(tried, "sign_in_address") > 60
+        for path in ("look-at", "accept"):
+            headers = {"x-forwarded-for": "198.51.100.7"}
+            tried = await other.post(f"/v1/invitations/{path}", json={"code": "guess"}, headers=headers)
+            assert refused(tried, "sign_in_address") > 60
         elsewhere = {"x-forwarded-for": "198.51.100.8", "forwarded": "for=198.51.100.7"}
         assert (await one.post("/v1/session", json={"code": "guess"}, headers=elsewhere)).status_code == 401

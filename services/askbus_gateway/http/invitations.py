@@ -12,6 +12,7 @@ from askbus.access import invitations, joining, reads, verbs
 from askbus.access.managing import require_admin
 from askbus.db.ids import new_id
 from askbus.errors import Conflict, InvalidInput, PermissionDenied, Unauthenticated
+from askbus.limits.model import Limited
 from askbus.runtime.telemetry import traceparent
 from askbus_gateway.http.described import Caller, described, route
 from askbus_gateway.http.gate import Gate, body, command_id, path_id, present, query, refuse_foreign_pages
@@ -102,10 +103,15 @@ class Invitations:
         await invitations.revoke(self.gate.pool, by, path_id(request), trace=traceparent())
         return Response(status_code=204)
 
-    @described(joining.Shown, body=CodeBody, refuses=(Unauthenticated,), caller=Caller.ANYBODY)
+    async def _attempt(self, request: Request) -> None:
+        """A code is tried, as in signing in. Raises PermissionDenied for foreign pages, RateLimited."""
+        refuse_foreign_pages(request)
+        await self.gate.limits.take(Limited.SIGN_IN_ADDRESS, self.gate.address(request))
+
+    @described(joining.Shown, body=CodeBody, refuses=(Unauthenticated,), caller=Caller.ANYBODY, limited=True)
     async def look_at(self, request: Request) -> Response:
         """What the link of this `code` is for; it is not used up."""
-        refuse_foreign_pages(request)
+        await self._attempt(request)
         said = await body(request, CodeBody)
         return present(await joining.look_at(self.gate.pool, said.code))
 
@@ -114,10 +120,11 @@ class Invitations:
         body=AcceptBody,
         refuses=(PermissionDenied, Unauthenticated, Conflict, InvalidInput),
         caller=Caller.ANYBODY,
+        limited=True,
     )
     async def accept(self, request: Request) -> Response:
         """Join with the `code` of the link, and be signed in. Who is a member elsewhere sends their cookie along."""
-        refuse_foreign_pages(request)
+        await self._attempt(request)
         said = await body(request, AcceptBody)
         cookie = request.cookies.get(self.gate.cookie)
         here = None if cookie is None else await reads.principal_of_session(self.gate.pool, cookie)
