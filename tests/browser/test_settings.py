@@ -75,9 +75,10 @@ async def name_of(pool: Pool, company: Company) -> str:
 async def test_tokens_projects_and_the_workspace_are_managed_and_all_of_it_is_in_the_log(
     visit: Visits, askbus: Composed, company: Company, pool: Pool
 ) -> None:
-    """A token is shown once and does what was ticked until it is revoked; a member has this section and that of apps alone."""
+    """A token is shown once and does what was ticked until it is revoked; a member has this section, that of apps and how agents are
+    connected alone."""
     page = await opened(visit, "mia", "API tokens")
-    await expect(page.get_by_role("navigation", name="Settings").get_by_role("link")).to_have_count(2)
+    await expect(page.get_by_role("navigation", name="Settings").get_by_role("link")).to_have_count(3)
     await page.get_by_label("Name").fill("night shift")
     await page.get_by_label("Ask people").press("Space")
     await page.get_by_role("button", name="Make it").press("Enter")
@@ -123,3 +124,20 @@ async def test_tokens_projects_and_the_workspace_are_managed_and_all_of_it_is_in
         await owner.get_by_role("link", name="CSV").click()
     lines = (await (await download.value).path()).read_text().splitlines()
     assert [line.split(",")[1] for line in lines] == ["event", "token.created", "token.revoked"]
+
+
+@pytest.mark.requirement("M11")
+async def test_how_an_agent_is_connected_is_shown_with_this_address(visit: Visits, askbus: Composed) -> None:
+    """For the agent that one chooses, by keyboard, on a narrow screen; from there one makes a token."""
+    page = await opened(visit, "mia", "Connect an agent")
+    shown = page.locator("pre")
+    await expect(shown.first).to_have_text(f"{askbus.http}/mcp")
+    await page.set_viewport_size({"width": 320, "height": 640})
+    await page.get_by_label("Your agent").select_option("Codex CLI")
+    await expect(shown).to_have_count(2)
+    await expect(shown.first).to_contain_text(f'url = "{askbus.http}/mcp"')
+    await expect(shown.last).to_contain_text(f'ASKBUS_URL = "{askbus.http}"')
+    await expect(page.get_by_text("askbus.example")).to_have_count(0)
+    assert await page.evaluate(SIDEWAYS) == []
+    await page.get_by_role("link", name="make one").press("Enter")
+    await expect(page.get_by_role("heading", name="API tokens")).to_be_visible()

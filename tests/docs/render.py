@@ -1,5 +1,6 @@
 """The generated parts of the documents: `python -m tests.docs.render` writes them anew, and a test holds them to the code."""
 
+import json
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -130,7 +131,38 @@ def errors() -> str:
     return "\n".join([ERRORS, "| code | what the reader is told | who can act |", "| --- | --- | --- |", *rows, ""])
 
 
-DOCUMENTS = {"docs/errors.md": errors, "docs/tools.md": tools, "docs/states.md": states, "docs/settings.md": settings}
+CONNECTING = """\
+# Connecting an agent
+
+Made from `services/askbus_gateway/console/static/agents.json` by `python -m tests.docs.render`; the console shows the same, with the
+deployment's own address, under Settings, Connect an agent. `https://askbus.example` stands for that address, `YOUR_TOKEN` for an
+[API token](README.md), which needs `questions:ask` to ask people, `data:read` to read records and `actions:propose` to propose changes.
+[What the tools do and how waits work](../mcp.md).
+"""
+
+HEADINGS = {"http": "Over HTTP", "stdio": "Through `askbus mcp`"}
+
+
+def connecting() -> str:
+    """docs/agents/connecting.md."""
+    known = json.loads((ROOT / "services/askbus_gateway/console/static/agents.json").read_text("utf-8"))
+    lines = [CONNECTING, *(f"- **{HEADINGS[way]}.** {about}" for way, about in known["ways"].items())]
+    for agent in known["agents"]:
+        lines += ["", f"## {agent['name']}"]
+        for setup in agent["setups"]:
+            lines += ["", f"{HEADINGS[setup['way']]}: {setup['where']}.", "", f"```{setup['kind']}", setup["text"], "```"]
+        lines += ["", agent["waits"]]
+    lines += ["", "## When it does not work", "", "| what happens | what to do |", "| --- | --- |"]
+    return "\n".join([*lines, *(f"| {what} | {then} |" for what, then in known["troubles"]), ""])
+
+
+DOCUMENTS = {
+    "docs/errors.md": errors,
+    "docs/tools.md": tools,
+    "docs/states.md": states,
+    "docs/settings.md": settings,
+    "docs/agents/connecting.md": connecting,
+}
 
 if __name__ == "__main__":
     for path, render in DOCUMENTS.items():

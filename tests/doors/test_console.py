@@ -15,6 +15,7 @@ STATIC = resources.files("askbus_gateway.console").joinpath("static")
 async def test_every_file_is_served_with_its_type_and_the_policy(questions: Composed) -> None:
     """To anybody, signed in or not: there is nothing of a workspace in them."""
     types = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+    types["json"] = "application/json"
     async with questions.client() as stranger:
         for entry in STATIC.iterdir():
             answer = await stranger.get("/" if entry.name == "index.html" else f"/console/{entry.name}")

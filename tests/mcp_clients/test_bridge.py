@@ -97,13 +97,14 @@ async def test_waits_go_on_through_restarts_of_the_gateway_and_cut_connections(s
 
 
 async def test_a_wait_that_nobody_answers_ends_in_its_time_with_the_question_open(stage: Stage, agent: Agent) -> None:
-    """After what was asked for and not after what the gateway holds; the later era's headers are made from each message."""
-    async with started(stage.url, agent.token) as wire:
+    """After what was asked for, or what its client bears, and not after what the gateway holds; the later era's headers are made from each
+    message."""
+    async with started(stage.url, agent.token, "--hold", "1.5") as wire:
         meta: dict[str, Any] = {f"{META}protocolVersion": "2026-07-28", f"{META}clientCapabilities": {}}
         wire.ask("server/discover", **meta)
         assert (await wire.hear())["result"]["supportedVersions"][0] == "2026-07-28"
         began = asyncio.get_running_loop().time()
-        wire.call("ask_user_question", {"text": "Nobody?", "wait_seconds": 1.5}, **meta)
+        wire.call("ask_user_question", {"text": "Nobody?", "wait_seconds": 600}, **meta)
         answer = await wire.hear()
         assert asyncio.get_running_loop().time() - began >= 1.4
         assert (question(answer)["status"], answer["result"]["resultType"]) == ("pending", "complete")

@@ -23,16 +23,24 @@ from askbus.errors import Unauthenticated
     metavar="SECONDS",
     help="How often a client that waits is told that it goes on.",
 )
+@click.option(
+    "--hold",
+    type=click.FloatRange(1, 600),
+    default=600,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long one call may wait, for a client that gives up before its call does.",
+)
 @click.option("--verbose", is_flag=True, help="Say on standard error what is tried again.")
-def mcp(*, every: float, verbose: bool) -> None:
+def mcp(*, every: float, hold: float, verbose: bool) -> None:
     """Serve MCP to one agent on this machine: standard input and output to a deployment's /mcp.
 
-    Start it from an agent's configuration. It waits for people for up to 600 seconds a call, whatever restarts meanwhile.
+    Start it from an agent's configuration. One call waits for people for up to 600 seconds, whatever restarts meanwhile.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="askbus mcp: %(message)s")
     logging.getLogger("askbus.mcp").setLevel(logging.INFO if verbose else logging.WARNING)
     try:
-        asyncio.run(_serve(told("ASKBUS_URL"), told("ASKBUS_TOKEN"), every))
+        asyncio.run(_serve(told("ASKBUS_URL"), told("ASKBUS_TOKEN"), every, hold))
     except Unauthenticated as error:
         click.echo(f"Error: {error.message}", err=True)
         raise click.exceptions.Exit(REFUSED) from None
@@ -40,7 +48,7 @@ def mcp(*, every: float, verbose: bool) -> None:
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-async def _serve(url: str, token: str, every: float) -> None:
+async def _serve(url: str, token: str, every: float, hold: float) -> None:
     from askbus.client.mcp.bridge import Bridge
     from askbus.client.mcp.gateway import Gateway
     from askbus.client.mcp.stdio import Output, read_lines
@@ -48,7 +56,7 @@ async def _serve(url: str, token: str, every: float) -> None:
     gateway = Gateway(url, token)
     output = Output(sys.stdout.fileno())
     try:
-        await Bridge(gateway, output, every=every).serve(read_lines(sys.stdin.fileno()))
+        await Bridge(gateway, output, every=every, hold=hold).serve(read_lines(sys.stdin.fileno()))
     finally:
         await output.close()
         await gateway.close()

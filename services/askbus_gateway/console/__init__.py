@@ -33,6 +33,7 @@ TYPES: Mapping[str, str] = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "css": "text/css; charset=utf-8",
+    "json": "application/json",
     "svg": "image/svg+xml",
 }
 

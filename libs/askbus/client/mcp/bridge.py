@@ -30,12 +30,13 @@ TOO_LONG = f"This line is longer than {LONGEST_LINE >> 20} MiB, and was not read
 
 
 class Bridge:
-    """Serves one client. `every`: seconds between words of progress during a wait."""
+    """Serves one client. `every`: seconds between words of progress during a wait; `hold`: seconds that one call may wait at most."""
 
-    def __init__(self, gateway: Gateway, output: Output, *, every: float) -> None:
+    def __init__(self, gateway: Gateway, output: Output, *, every: float, hold: float) -> None:
         self._gateway = gateway
         self._output = output
         self._every = every
+        self._hold = hold
         self._calls: dict[RequestId, asyncio.Task[None]] = {}
         self._unnamed: set[asyncio.Task[None]] = set()
         self._greeting: asyncio.Task[None] | None = None
@@ -131,7 +132,7 @@ class Bridge:
     async def _answered(self, message: Message) -> bytes:
         reporting = asyncio.create_task(self._report(message))
         try:
-            answer = await waits.call(self._gateway, message, self._agreed, self._output.say)
+            answer = await waits.call(self._gateway, message, self._agreed, self._output.say, hold=self._hold)
         finally:
             reporting.cancel()
         if message.method == "initialize" and answer.result is not None:
@@ -141,7 +142,7 @@ class Bridge:
 
     async def _report(self, message: Message) -> None:
         """Tells the client that its wait goes on, also while no gateway is there to say so."""
-        token, seconds = message.progress_token, waits.wished(message)
+        token, seconds = message.progress_token, waits.wished(message, self._hold)
         if token is None or not seconds:
             return
         waited = 0.0

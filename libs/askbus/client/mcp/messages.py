@@ -22,7 +22,7 @@ VERSION_META = "io.modelcontextprotocol/protocolVersion"
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The methods whose `Mcp-Name` repeats a parameter, and which (2026-07-28, Streamable HTTP)."""
 
-READS = frozenset({"query_records", "get_question_answer", "list_open_questions"})
+READS = frozenset({"search_workspace", "get_workspace_activity", "query_records", "get_question_answer", "list_open_questions"})
 """Tools that change nothing, which may therefore be called again."""
 KEYED = frozenset({"ask_user_question", "propose_changes"})
 """Tools that find what they made before by its dedupe key."""

@@ -21,22 +21,22 @@ AT_LEAST = 0.05
 """Seconds: a shorter wait is none."""
 
 
-def wished(message: Message) -> float:
-    """How many seconds the call is to wait; 0 for whatever else it is."""
+def wished(message: Message, hold: float) -> float:
+    """How many seconds the call is to wait, at most `hold`; 0 for whatever else it is."""
     seconds = (message.arguments or {}).get("wait_seconds")
     if message.tool not in WAITING or message.goes_on or isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return 0.0
-    return float(seconds) if 0 < seconds <= LONGEST_WAIT else 0.0
+    return min(float(seconds), hold) if 0 < seconds <= LONGEST_WAIT else 0.0
 
 
-async def call(gateway: Gateway, message: Message, agreed: str | None, heard: Heard) -> Answer:
-    """What a message is answered with, a wait after all the time that it was to take. A gateway that ends, stops or is killed meanwhile is
-    asked again, as is the next one."""
+async def call(gateway: Gateway, message: Message, agreed: str | None, heard: Heard, *, hold: float) -> Answer:
+    """What a message is answered with, a wait after all the time that it was to take or `hold` seconds. A gateway that lets go, stops or is
+    killed meanwhile is asked again, as is the next one."""
     message = message.with_keys(f"askbus mcp {uuid4()}")
-    seconds = wished(message)
+    seconds = wished(message, hold)
     if not seconds:
         return await gateway.ask(message, agreed, heard)
-    message = message.without_progress()
+    message = message.without_progress().with_params(arguments={**(message.arguments or {}), "wait_seconds": seconds})
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     began = loop.time()

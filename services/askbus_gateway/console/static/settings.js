@@ -2,6 +2,7 @@
 
 import { Apps } from './apps.js';
 import { Audit } from './audit.js';
+import { Connect } from './connect.js';
 import { el } from './elements.js';
 import { Members } from './members.js';
 import { Projects } from './projects.js';
@@ -15,6 +16,7 @@ const SECTIONS = {
   workspace: ['Workspace', Workspace, true],
   tokens: ['API tokens', Tokens, false],
   apps: ['Connected apps', Apps, false],
+  connect: ['Connect an agent', Connect, false],
   audit: ['Audit log', Audit, true],
 };
 
