@@ -125,7 +125,7 @@ async def test_connected_apps_are_listed_and_removed_and_admins_have_a_switch(
         assert await reads.principal_of_access_token(pool, tokens["owner"]["access_token"], RESOURCE) is None
         assert (await mia.request("DELETE", f"/v1/connected-apps/{own['id']}", headers={"x-askbus": "1"})).status_code == 204
         assert await reads.principal_of_access_token(pool, tokens["mia"]["access_token"], RESOURCE) is None
-        assert (await mia.get("/v1/connected-apps")).json() == {"mcp": True, "apps": []}
+        assert (await mia.get("/v1/connected-apps")).json() == {"mcp": True, "url": RESOURCE, "apps": []}
         assert (await admin.patch("/v1/connected-apps", json={"mcp": False})).json() == {"mcp": False}
     refused = sent_back(await Browser(running, company["owner"]).get("/oauth/authorize", client.asks()))
     assert (refused["error"], "switched off" in refused["error_description"]) == ("access_denied", True)

@@ -12,6 +12,7 @@ from askbus.oauth import reads, verbs
 from askbus.runtime.telemetry import traceparent
 from askbus_gateway.http.described import Caller, described, route
 from askbus_gateway.http.gate import Gate, body, path_id, present, query, require_person
+from askbus_gateway.oauth.addresses import Addresses
 
 
 class Whose(BaseModel):
@@ -29,9 +30,10 @@ class Switch(BaseModel):
 
 
 class AppList(BaseModel):
-    """Apps whose grants last; `mcp` is the workspace's switch."""
+    """Apps whose grants last; `mcp` is the workspace's switch, `url` where agents find MCP."""
 
     mcp: bool
+    url: str
     apps: tuple[reads.App, ...]
 
 
@@ -55,7 +57,8 @@ class ConnectedApps:
         require_person(by)
         wanted = query(request, Whose)
         apps = await reads.apps_of(self.gate.pool, by, everybody=wanted.of == "workspace")
-        return present(AppList(mcp=await reads.mcp_is_on(self.gate.pool, by.workspace_id), apps=apps))
+        on = await reads.mcp_is_on(self.gate.pool, by.workspace_id)
+        return present(AppList(mcp=on, url=Addresses(self.gate.public_url).resource, apps=apps))
 
     @described(Switch, body=Switch, caller=Caller.PERSON)
     async def switch(self, request: Request) -> Response:

@@ -111,11 +111,9 @@ def _about(client: Client, redirect_uri: str) -> str:
     said = "This is what it calls itself; nobody checked it."
     if client.url is not None:
         said = f"It is described at {host_of(client.url)}; its name is what it calls itself, and nobody checked it."
-    where = host_of(redirect_uri)
-    if is_local(redirect_uri):
-        where = f"{where}: an app on this computer. Go on only if you started this yourself, just now"
+    local = ", an app on this computer. Go on only if you started this yourself, just now." if is_local(redirect_uri) else ""
     return f"""<dl class="about"><dt>Name</dt><dd>Unverified. {escape(said)}</dd>
-<dt>Returns to</dt><dd><code>{escape(where)}</code></dd></dl>"""
+<dt>Returns to</dt><dd><code>{escape(host_of(redirect_uri))}</code>{local}</dd></dl>"""
 
 
 def _scope(scope: Scope, *, checked: bool) -> str:

@@ -10,6 +10,7 @@ export class Apps {
   #me;
   #lists = [];
   #problem = new Problem();
+  #address = el('code');
 
   constructor(context) {
     this.#me = context.me;
@@ -18,7 +19,7 @@ export class Apps {
     if (admin) this.#lists.push(this.#list(context, 'Everybody’s', 'workspace', 'Nobody has connected an app.'));
     fill(
       this.element,
-      el('p', { class: 'quiet' }, 'Agents connect over MCP at ', el('code', {}, `${location.origin}/mcp`), '. An app’s name is its own word.'),
+      el('p', { class: 'quiet' }, 'Agents connect over MCP at ', this.#address, '. An app’s name is its own word.'),
       this.#lists.map((list) => list.element),
       admin && this.#switch(),
     );
@@ -32,7 +33,11 @@ export class Apps {
     return new Managed(context, {
       title,
       entities: [],
-      read: async () => (await api.apps({ of })).apps,
+      read: async () => {
+        const { url, apps } = await api.apps({ of });
+        this.#address.textContent = url;
+        return apps;
+      },
       row: (app) => this.#row(app, of === 'workspace'),
       nothing,
     });
