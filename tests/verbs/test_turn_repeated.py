@@ -26,14 +26,16 @@ async def repeated(loop: Pool, company: Company, turn_id: UUID) -> UUID:
     return made
 
 
-@pytest.mark.requirement("C10", "C13")
+@pytest.mark.requirement("C10", "C13", "I10")
 async def test_the_answers_to_one_message_go_together_when_its_exchange_goes(loop: Pool, pool: Pool, company: Company) -> None:
-    """Also where one was made long after: the message is as old as it is."""
+    """Also where one was made long after: the message is as old as it is. Who had it made is in the audit log, once."""
     thread = await thread_of(loop, company)
     failed = await queued_turn(loop, company, thread.id)
     assert await verbs.fail(loop, failed, "internal")
     kept = await exchange(loop, company, thread.id)
-    await repeated(loop, company, failed)
+    made = await repeated(loop, company, failed)
+    [entry] = await pool.fetch("SELECT user_id, via, entity_id, part_id FROM audit_log WHERE event = 'turn.retried'")
+    assert tuple(entry) == (company["mia"].id, "session", failed, made)
 
     async def trim(messages: int) -> int:
         async with loop.acquire() as db, db.transaction():
