@@ -133,14 +133,14 @@ class Tried:
 
 
 @asynccontextmanager
-async def trying(url: str, name: str) -> AsyncIterator[Tried]:
-    """Connected as the user in `url`."""
+async def trying(url: str, name: str, token: str | None = None) -> AsyncIterator[Tried]:
+    """Connected as the user in `url`, or as the agent with this token."""
     tried = Tried(Connection())
 
     async def on_error(error: Exception) -> None:
         tried.refused.append(str(error).removeprefix("nats: "))
 
-    await tried.nc.connect(url, inbox_prefix=f"_INBOX.{name}", error_cb=on_error)
+    await tried.nc.connect(url, inbox_prefix=f"_INBOX.{name}", error_cb=on_error, token=token)
     try:
         yield tried
     finally:

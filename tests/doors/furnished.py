@@ -58,6 +58,11 @@ class Furnished:
         self.made += [value for thing, value in found.items() if thing not in {"north", "user", "digest", "word"}]
         return found
 
+    async def changed(self) -> set[str]:
+        """The ids of all that ever changed in this workspace."""
+        rows = await self.pool.fetch("SELECT entity_id FROM change_log WHERE workspace_id = $1", self.company.workspace_id)
+        return {str(row["entity_id"]) for row in rows}
+
     async def post(self, path: str, body: Any, who: str = "mia", **more: Any) -> Any:
         client = self.clients[who]
         response = await client.post(path, json=body, **more)

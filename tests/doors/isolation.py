@@ -151,7 +151,7 @@ ROUTES: tuple[Row, ...] = (
     Row("GET /v1/webhooks/{webhook}/deliveries", ".xxxxx", may="admin", shows="webhook.ping"),
     Row("POST /v1/webhooks/{webhook}/deliveries/{delivery}/replay", ".xxxxx", may="admin", body={}),
     Row("GET /v1/workspace", "0xxxxx", may="admin"),
-    Row("PATCH /v1/workspace", "0xxxxx", may="admin", body={"demo_chat": False}),
+    Row("PATCH /v1/workspace", "0xxxxx", may="admin", body={"instructions": "Be brief."}),
     Row("GET /v1/workspace/members", "0xxxxx", may="admin"),
     Row("PATCH /v1/workspace/members/{user}", ".xxxxx", may="admin", body={"role": "viewer"}),
     Row("DELETE /v1/workspace/members/{user}", ".xxxxx", may="admin"),
@@ -169,6 +169,21 @@ ROUTES: tuple[Row, ...] = (
     Row("PATCH /v1/connected-apps", "0xxxxx", may="owner", body={"mcp": True}),
     Row("DELETE /v1/connected-apps/{app}", "....xx"),
 )
+
+STREAMS: Mapping[str, str] = {
+    "question": "..++..",
+    "action": "..++..",
+    "standing_approval": "..++..",
+    "thread": "......",
+    "turn": "......",
+    "record": "..+++.",
+    "webhook": "......",
+    "workspace": "......",
+    "project": "......",
+    "member": "......",
+    "invitation": "......",
+}
+"""Each entity of the streams of events: who is told of it (+) and who hears nothing (.), of all that happens while the routes are tried."""
 
 ELSEWHERE: Mapping[str, str] = {
     "GET /v1/openapi.json": "tells nothing of what is stored: tests/doors/test_openapi.py",

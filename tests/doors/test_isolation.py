@@ -1,13 +1,13 @@
 """The isolation table, tried: every route by everybody who should get nothing of it, with ids that are real and ids that are made up."""
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 import httpx2
 import pytest
 from tests.doors.furnished import MODEL, SETTINGS, Furnished, furnish
-from tests.doors.isolation import CALLERS, ELSEWHERE, ROUTES, Row
+from tests.doors.isolation import CALLERS, ELSEWHERE, ROUTES, STREAMS, Row
 from tests.loop.conftest import ALL_SIX
 
 from askbus.bus.provision import provision
@@ -18,6 +18,7 @@ from askbus.testing.model_process import ScriptedModel
 from askbus.testing.people import Company
 from askbus.testing.records import TeamDatabase
 from askbus.testing.servers import Server, TestDatabase
+from askbus_gateway.sse.rules import RULES
 
 THING = re.compile(r"{(\w+)}")
 UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -102,8 +103,22 @@ async def test_nobody_gets_what_is_anothers_at_any_route(furnished: Furnished) -
     served = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
     tried = {route_of(row) for row in ROUTES} | set(ELSEWHERE)
     assert {re.sub(r"{\w+}", "{}", route) for route in served} == tried, "each route has a row, and each row a route"
+    begun = {caller: (await client.get("/v1/changes")).json()["id"] for caller, client in furnished.clients.items()}
     wrong = [problem for row in ROUTES async for problem in problems(furnished, row)]
     assert not wrong, "\n".join(wrong)
+    assert STREAMS.keys() == RULES.keys(), "each entity of streams has a row, and each row an entity"
+    here = await furnished.changed()
+    told_of = {caller: await heard(furnished.clients[caller], after, here) for caller, after in begun.items()}
+    assert told_of["mia"] | told_of["admin"] == RULES.keys(), "all of it happened"
+    cells = {entity: "".join("+" if entity in told_of[caller] else "." for caller in CALLERS) for entity in RULES}
+    assert cells == STREAMS
+
+
+async def heard(client: httpx2.AsyncClient, after: str, here: Collection[str]) -> set[str]:
+    """The kinds of the entities of the scene's workspace that this caller was told of since."""
+    polled = (await client.get("/v1/changes", params={"after": after})).json()
+    assert polled["reset"] is None
+    return {change["entity"] for change in polled["changes"] if change["id"] in here}
 
 
 async def problems(furnished: Furnished, row: Row) -> AsyncIterator[str]:

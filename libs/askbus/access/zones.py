@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
 
 def known_zone(name: str) -> str:
@@ -28,5 +28,12 @@ def in_utc(moment: datetime) -> datetime:
         raise ValueError("the time is beyond the calendar") from None
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(in_utc)]
+def no_number(value: object) -> object:
+    """As it is. Raises ValueError for a number, which would be taken for seconds since 1970, or for milliseconds."""
+    if isinstance(value, int | float) or (isinstance(value, str) and value.replace(".", "", 1).lstrip("+-").isdecimal()):
+        raise ValueError("send a time such as 2026-02-01T09:00:00Z, not a number")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(no_number), AfterValidator(in_utc)]
 """A time with its zone, in UTC from then on."""

@@ -16,7 +16,7 @@ _COMMENT = re.compile(
     r"writer: (?P<writers>[a-z, -]+?)(?P<insert_only>, INSERT only)?(?:; expiry \((?P<columns>[a-z_, ]+)\))?\.(?: |$)"
 )
 HASHED = (
-    "sessions", "login_links", "tokens", "frontends", "invitations", "passwords", "sign_in_attempts",
+    "sessions", "login_links", "tokens", "frontends", "invitations", "passwords", "sign_in_attempts", "mcp_states",
     "oauth_clients", "oauth_requests", "oauth_codes", "oauth_access_tokens", "oauth_refresh_tokens",
 )  # fmt: skip
 DELETED_BY_EXPIRY = (
