@@ -97,7 +97,7 @@ REQUIREMENTS: dict[str, str] = {
     "S12": WHOLE,
     "S13": WHOLE,
     # Identity and access
-    "I1": "sessions, API tokens and JWTs of trusted issuers; no OAuth tokens for MCP yet",
+    "I1": "all four; that `/mcp` refuses the JWT of an issuer that the other doors trust has no test yet",
     "I2": "links, passwords, OIDC and limits over the API; the console's page has links alone yet",
     "I3": WHOLE,
     "I4": "for what exists: the scopes of data, charts and datasets guard nothing yet",
