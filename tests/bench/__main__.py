@@ -14,7 +14,7 @@ from time import monotonic
 
 import structlog
 import uvloop
-from tests.bench import machine, measuring, team
+from tests.bench import machine, mcp_door, measuring, team
 from tests.bench.plan import QUICK, WHOLE, Plan
 from tests.bench.report import Report
 from tests.bench.stage import stage
@@ -56,6 +56,8 @@ async def bench(plan: Plan) -> Report:
         )
         _say("events")
         report.sections["an event"] = await measuring.events(on, plan)
+    _say("calls over MCP")
+    report.sections["a call over MCP"] = await mcp_door.measures(plan.mcp_calls)
     _say(f"records, and a table of {plan.large:,} rows")
     report.sections |= await team.sections(plan)
     report.machine["took"] = f"{monotonic() - began:.0f} s"

@@ -24,6 +24,8 @@ class Plan:
     """Reads of each kind, and changes applied."""
     large: int = 5_000_000
     """Rows of the largest table of a large schema."""
+    mcp_calls: int = 500
+    """Calls of each kind over MCP and beside it."""
     trace_ratio: float = 0.05
 
 
@@ -38,4 +40,5 @@ QUICK = Plan(
     to_one=(100, 40),
     reads=60,
     large=200_000,
+    mcp_calls=100,
 )

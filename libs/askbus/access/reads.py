@@ -126,6 +126,12 @@ async def principal_of_token(db: Executor, token: str) -> Principal | None:
     return None if row is None else _token(row)
 
 
+async def agent_of_token(db: Executor, token: str) -> tuple[Principal, bool] | None:
+    """The same, and whether its workspace lets agents in over MCP."""
+    row = await BY_TOKEN.row(db, hash=digest(token))
+    return None if row is None else (_token(row), row["mcp"])
+
+
 async def principal_of_token_id(db: Executor, token_id: UUID) -> Principal | None:
     """The principal behind an API token's row: what a bus subject names. None where it is revoked or expired."""
     row = await BY_TOKEN_ID.row(db, id=token_id)

@@ -25,7 +25,7 @@ from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied,
 from askbus.incoming import LARGEST_BODY, refuse_hostile
 from askbus.limits.model import Limited
 from askbus.oauth.model import ACCESS_PREFIX
-from askbus.oauth.reads import principal_of_access_token, require_mcp
+from askbus.oauth.reads import mcp_is_off, principal_of_access_token
 from askbus_gateway.http.gate import LOOPBACK, Gate, read, refusal
 from askbus_gateway.mcp.protocol import (
     STATUS,
@@ -121,9 +121,12 @@ class Door:
             return None
         if token.startswith(ACCESS_PREFIX):
             return await principal_of_access_token(self.gate.pool, token, self.resource)
-        by = await reads.principal_of_token(self.gate.pool, token) if is_api_token(token) else None
-        if by is not None:
-            await require_mcp(self.gate.pool, by.workspace_id)
+        found = await reads.agent_of_token(self.gate.pool, token) if is_api_token(token) else None
+        if found is None:
+            return None
+        by, let_in = found
+        if not let_in:
+            raise mcp_is_off()
         return by
 
     def _challenge(self, *, sent: bool) -> Response:
@@ -147,7 +150,7 @@ class Door:
             return Response(status_code=202)
         self.server.check(incoming, by)
         tool = self.server.called(incoming)
-        if tool is None or not tool.slow:
+        if tool is None or not tool.may_take_long(incoming):
             return _json(*await self._message(incoming, by, _unheard))
         accepts = request.headers.get("accept", "")
         streams = "text/event-stream" in accepts or "*/*" in accepts

@@ -74,7 +74,7 @@ class QuestionTools:
                 output=SHAPE,
                 run=self.ask,
                 scopes=(Scope.QUESTIONS_ASK,),
-                slow=True,
+                waits=True,
             ),
             Tool(
                 name="get_question_answer",
@@ -84,7 +84,7 @@ class QuestionTools:
                 run=self.get,
                 scopes=EITHER,
                 reads=True,
-                slow=True,
+                waits=True,
             ),
             Tool(
                 name="list_open_questions",

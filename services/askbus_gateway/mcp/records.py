@@ -64,7 +64,7 @@ class RecordTools:
             output=SHAPE,
             run=self.propose,
             scopes=(Scope.ACTIONS_PROPOSE,),
-            slow=True,
+            waits=True,
         )
 
     async def query(self, call: Call) -> Reply:

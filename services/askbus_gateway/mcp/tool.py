@@ -58,7 +58,7 @@ Outcome = Reply | InputRequired
 @dataclass(frozen=True)
 class Tool:
     """A tool. `scopes`: the caller must be allowed one of them, where any are named. `slow`: it may take longer than a client waits that
-    goes away meanwhile. `run` raises AskbusError for what the caller is to be told."""
+    goes away meanwhile; `waits`: so does one with `wait_seconds`. `run` raises AskbusError for what the caller is to be told."""
 
     name: str
     description: str
@@ -68,6 +68,13 @@ class Tool:
     scopes: tuple[Scope, ...] = ()
     reads: bool = False
     slow: bool = False
+    waits: bool = False
+
+    def may_take_long(self, incoming: Incoming) -> bool:
+        """Whether the client of this call may go away before it is done, or want to hear how far it is."""
+        arguments = incoming.params.get("arguments")
+        wants_to_wait = isinstance(arguments, dict) and bool(arguments.get("wait_seconds"))
+        return self.slow or (self.waits and wants_to_wait)
 
     def allowed(self, by: Principal) -> bool:
         return not self.scopes or any(by.may(scope) for scope in self.scopes)
