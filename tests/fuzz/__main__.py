@@ -13,6 +13,7 @@ from askbus.testing.people import Agent, Person
 SECONDS = 600
 CALM = (
     *("--no-color", "--continue-on-failure", "--suppress-health-check", "all"),
+    *("--request-timeout", "60"),
     *("--generation-database", "none", "--generation-with-security-parameters", "false"),
 )
 LEFT_OUT = ("--exclude-path", "/v1/session", "--exclude-checks", "positive_data_acceptance,negative_data_rejection")

@@ -25,7 +25,15 @@ from askbus.testing.servers import SECRET, TEMPLATE, administer, fresh_database,
 SCRIPT: list[Any] = [{"matching": "(?s).*", "steps": [{"text": "Hello to you."}]}]
 QUICK_STREAMS = {"stream_age": 0.3, "heartbeat": 0.1}
 """A stream ends before whoever reads all of an answer loses patience."""
-SETTINGS = {"standing_approval_days": 30, "sealing_keys": KEY, "limit_chat": 0, "limit_ask": 0, "limit_tools": 0, **QUICK_STREAMS}
+SETTINGS: dict[str, object] = {
+    "standing_approval_days": 30,
+    "sealing_keys": KEY,
+    "limit_chat": 0,
+    "limit_ask": 0,
+    "limit_tools": 0,
+    "command_timeout": 60,  # a slow machine is no defect
+    **QUICK_STREAMS,
+}
 
 
 @dataclass(frozen=True)
