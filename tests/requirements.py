@@ -119,7 +119,7 @@ REQUIREMENTS: dict[str, str] = {
     "M7": WHOLE,
     "M9": "waits, progress, holds by client and token, the dedupe key; no URL elicitation yet",
     "M10": WHOLE,
-    "M11": "the official Python and TypeScript clients, by token, through OAuth and over `askbus mcp`; the inspector not yet",
+    "M11": "the suite, the official clients, the inspector; coding agents by their addresses and configurations, not by running them",
     "M12": WHOLE,
     "M13": "projects, collections, records, questions and actions; there are no dashboards, charts, datasets and kept evaluations yet",
     # Connections
