@@ -97,8 +97,8 @@ REQUIREMENTS: dict[str, str] = {
     "S12": WHOLE,
     "S13": WHOLE,
     # Identity and access
-    "I1": "all four; that `/mcp` refuses the JWT of an issuer that the other doors trust has no test yet",
-    "I2": "links, passwords, OIDC and limits over the API; the console's page has links alone yet",
+    "I1": WHOLE,
+    "I2": WHOLE,
     "I3": WHOLE,
     "I4": "for what exists: the scopes of data, charts and datasets guard nothing yet",
     "I5": WHOLE,
@@ -125,7 +125,7 @@ REQUIREMENTS: dict[str, str] = {
     # Connections
     "X6": "webhooks; no proxy of the deployment's; model endpoints and remote servers do not go through it yet",
     # The console
-    "W1": "home and a focused conversation; no workspace switch",
+    "W1": WHOLE,
     "W2": "one line that grows, files chosen, dropped and pasted, send and stop; no context",
     "W3": "streaming, safe Markdown, activity, marks of numbers; no citations",
     "W4": WHOLE,

@@ -32,10 +32,10 @@ async def test_a_link_signs_in_once_and_leaves_the_address(visit: Visits, pool: 
 
 
 async def test_who_is_not_signed_in_is_told_how_to_come_by_a_link(visit: Visits) -> None:
-    """There is nothing to guess at: no field, no password."""
+    """Beside the form: a first link comes from whoever runs askbus."""
     page = await visit(None)
-    await expect(page.get_by_text("Ask whoever runs askbus here for a link.")).to_be_visible()
-    await expect(page.get_by_role("textbox")).to_have_count(0)
+    await page.get_by_text("With a link").click()
+    await expect(page.get_by_text("Ask whoever runs askbus here for a link")).to_be_visible()
 
 
 async def test_a_link_opened_by_somebody_signed_in_asks_first(visit: Visits, pool: Pool, company: Company) -> None:

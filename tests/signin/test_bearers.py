@@ -273,6 +273,19 @@ async def test_keys_are_rotated_without_a_restart_and_old_ones_stop(
     assert issuer.reads_of_keys() == before
 
 
+@pytest.mark.requirement("M3")
+async def test_the_door_of_mcp_takes_no_token_of_an_issuer(
+    askbus: Composed, company: Company, pool: Pool, issuer: TestIssuer
+) -> None:
+    """The same token that every other door trusts: apps come there by a grant, with an audience of its own."""
+    token = issuer.token(uuid4().hex, await address_of(pool, company, "mia"))
+    assert (await ask(askbus, token)).status_code == 200
+    headers = {"authorization": f"Bearer {token}", "accept": "application/json, text/event-stream"}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    async with httpx2.AsyncClient(base_url=askbus.http) as client:
+        assert (await client.post("/mcp", json=call, headers=headers)).status_code == 401
+
+
 async def test_a_person_hired_elsewhere_is_not_let_in_here(
     askbus: Composed, company: Company, pool: Pool, issuer: TestIssuer
 ) -> None:

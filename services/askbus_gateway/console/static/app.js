@@ -9,9 +9,11 @@ import { Bell, openAction, openApproval, openQuestion, openSheet } from './inbox
 import { join, takeInvitation } from './join.js';
 import { makeLists } from './lists.js';
 import { People } from './people.js';
+import { setPassword } from './password.js';
 import { keepReturn, takeReturn } from './returning.js';
 import { Settings } from './settings.js';
-import { askToSwitch, signedOut, signIn, takeCode } from './signin.js';
+import { askToSwitch, SignedOut, signIn, takeCode, takeFailure } from './signin.js';
+import { workspaceSwitch } from './switch.js';
 import { tick } from './words.js';
 
 const THREAD = /^#thread=([0-9a-f-]{36})$/i;
@@ -29,8 +31,15 @@ class Console {
   #frame = null;
   #note = el('p', { class: 'note-line', role: 'status', hidden: true });
   #late = null;
+  /** A new session ends the one before in every tab, perhaps before a tab has its cookie: it is told to look again. */
+  #tabs = new BroadcastChannel('askbus');
+  #newSessions = 0;
 
   async start() {
+    this.#tabs.onmessage = () => {
+      this.#newSessions += 1;
+      if (!this.#context) this.#enter();
+    };
     addEventListener('popstate', () => this.#onAddress());
     addEventListener('unhandledrejection', (event) => this.#onTrouble(event.reason));
     addEventListener('error', (event) => this.#onTrouble(event.error));
@@ -41,20 +50,29 @@ class Console {
   /** Signs in with a code if the address holds one, and shows the page that it names. */
   async #enter() {
     keepReturn();
-    const code = takeCode();
+    const failure = takeFailure();
+    const link = takeCode();
     const invitation = takeInvitation();
     let me = await this.#whoAmI();
     if (invitation) me = (await join(this.#root, invitation, me)) ?? me;
-    if (code && (!me || (await askToSwitch(this.#root, me)))) {
+    if (link && (!me || (await askToSwitch(this.#root, me)))) {
       try {
-        me = await signIn(this.#root, code);
+        const use = link.purpose === 'password' ? setPassword : signIn;
+        me = (await use(this.#root, link.code)) ?? me;
       } catch (error) {
         this.#leave(error);
         return;
       }
     }
-    if (me) this.#begin(me);
-    else this.#leave();
+    if (me && (link || invitation)) this.#arrive(me);
+    else if (me) this.#begin(me);
+    else this.#leave(failure);
+  }
+
+  /** Begins with a session that is new, of which other tabs are told. */
+  #arrive(me) {
+    this.#tabs.postMessage('signed in');
+    this.#begin(me);
   }
 
   /** Null where nobody is signed in. Asks until there is an answer. */
@@ -120,13 +138,15 @@ class Console {
   #leave(problem = null) {
     this.#end();
     document.title = 'Sign in · askbus';
-    fill(this.#root, signedOut(problem));
+    const page = new SignedOut({ problem, onSignedIn: (me) => this.#arrive(me) });
+    fill(this.#root, page.element);
+    page.focus();
   }
 
   #header(me) {
-    const menu = el(
-      'div',
-      { class: 'menu', popover: 'auto', id: 'menu' },
+    const menu = el('div', { class: 'menu', popover: 'auto', id: 'menu' });
+    fill(
+      menu,
       el('p', {}, el('strong', {}, me.name), el('span', { class: 'quiet' }, me.email)),
       el(
         'p',
@@ -141,6 +161,7 @@ class Console {
           },
         },
       }),
+      workspaceSwitch(menu, me, (there) => this.#arrive(there)),
       button('Sign out', { on: { click: () => this.#signOut() } }),
     );
     const who = el(
@@ -176,9 +197,11 @@ class Console {
   /** Rights changed, or the session ended: both are asked for anew, and the page is made from the answer. */
   async #onAccess() {
     const before = this.#context;
+    const sessions = this.#newSessions;
     const me = await this.#whoIsIt();
     if (this.#context !== before || before === null) return;
-    if (!me) this.#leave();
+    if (!me && sessions !== this.#newSessions) await this.#onAccess();
+    else if (!me) this.#leave();
     else if (JSON.stringify(me) !== JSON.stringify(before.me)) this.#begin(me);
   }
 
@@ -215,7 +238,7 @@ class Console {
   }
 
   #onAddress() {
-    if (/^#(login|invitation)=/.test(location.hash)) this.#enter();
+    if (/^#(login|password|invitation|sign-in-failed)=/.test(location.hash)) this.#enter();
     else if (this.#context) this.#route();
   }
 

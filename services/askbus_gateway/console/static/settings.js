@@ -5,6 +5,7 @@ import { Audit } from './audit.js';
 import { Connect } from './connect.js';
 import { el } from './elements.js';
 import { Members } from './members.js';
+import { Password } from './password.js';
 import { Projects } from './projects.js';
 import { Tokens } from './tokens.js';
 import { Workspace } from './workspace.js';
@@ -17,6 +18,7 @@ const SECTIONS = {
   tokens: ['API tokens', Tokens, false],
   apps: ['Connected apps', Apps, false],
   connect: ['Connect an agent', Connect, false],
+  password: ['Password', Password, false],
   audit: ['Audit log', Audit, true],
 };
 
