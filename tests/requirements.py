@@ -144,6 +144,6 @@ REQUIREMENTS: dict[str, str] = {
     "O9": "questions with reminders and escalations, actions, sessions, tokens, sign-in codes, threads, uploads and the log; what else "
     "expires does not exist yet",
     "O10": "kill -9 of each service between every two effects and at random, restarts of Postgres and NATS; no full disk, no clock skew",
-    "O11": "settings checked at start, `askbus config`, `askbus doctor`; there is no issuer and no audience to show yet",
+    "O11": WHOLE,
 }
 """The id, and `WHOLE` or what of it is missing."""

@@ -75,8 +75,8 @@ async def name_of(pool: Pool, company: Company) -> str:
 async def test_tokens_projects_and_the_workspace_are_managed_and_all_of_it_is_in_the_log(
     visit: Visits, askbus: Composed, company: Company, pool: Pool
 ) -> None:
-    """A token is shown once and does what was ticked until it is revoked; a member has this section, apps, how agents are connected, and the
-    password alone."""
+    """A token is shown once and does what was ticked until it is revoked; a member has this section, apps, how agents are connected and
+    the password alone."""
     page = await opened(visit, "mia", "API tokens")
     await expect(page.get_by_role("navigation", name="Settings").get_by_role("link")).to_have_count(4)
     await page.get_by_label("Name").fill("night shift")

@@ -14,6 +14,7 @@ from askbus.cli import main
 from askbus.doctor.model import Level, Report
 from askbus.doctor.team import often_used
 from askbus.runtime.secrets import service_nats_url
+from askbus.testing.issuer import issuing
 from askbus.testing.records import SHOP, TeamDatabase, team_database
 from askbus.testing.servers import SECRET, Server, TestDatabase, run_nats
 
@@ -46,6 +47,7 @@ async def examine(settings: dict[str, str], *arguments: str, **changed: str) -> 
     """The report, which the exit code agrees with."""
     runner = CliRunner(env={**settings, **changed})
     result = await asyncio.to_thread(runner.invoke, main, ["doctor", "--json", *arguments])
+    assert result.output, result.exception
     report = Report.model_validate_json(result.output)
     assert result.exit_code == (0 if report.healthy else 1)
     assert "planted" not in result.output
@@ -92,6 +94,26 @@ async def test_what_is_wrong_is_said_with_what_to_do(
     other = await examine(whole, ASKBUS_SECRET="another secret of at least 32 characters")
     assert any(area == "postgres" and "does not let in gateway" in says for area, says, _ in faults(other))
     assert any(area == "nats" for area, _, _ in faults(other))
+
+
+async def test_issuers_are_named_with_their_audience_and_asked(whole: dict[str, str]) -> None:
+    """Whose tokens count and for whom, exactly; one that calls itself something else, or that the policy forbids, is told as wrong. The
+    settings show the same, without the client's secret."""
+    async with issuing() as issuer:
+        taken = {"issuer": issuer.url, "audience": "https://askbus.example:8443"}
+        client = {"label": "Acme", "issuer": f"{issuer.url}/", "client_id": "askbus", "client_secret": "planted-secret"}
+        told = {"ASKBUS_JWT_ISSUERS": json.dumps({"acme": taken}), "ASKBUS_SIGN_IN": json.dumps({"slash": client})}
+        report = await examine(whole, **told, ASKBUS_OUTBOUND_HOSTS="127.0.0.1")
+        [good, bad] = [one for one in report.findings if one.area == "issuers"]
+        assert (good.level, "for the audience https://askbus.example:8443 are taken" in good.says) == (Level.OK, True)
+        assert issuer.url in good.says
+        assert (bad.level, "names_another_issuer" in bad.says) == (Level.WRONG, True)
+        forbidden = [one for one in (await examine(whole, **told)).findings if one.area == "issuers"]
+        assert ["address_refused" in one.says for one in forbidden] == [True, True]
+        shown = await asyncio.to_thread(CliRunner(env={**whole, **told}).invoke, main, ["config"])
+        assert "https://askbus.example:8443" in shown.output
+        assert issuer.url in shown.output
+        assert "planted-secret" not in shown.output
 
 
 async def test_what_is_away_does_not_hide_the_rest(whole: dict[str, str], postgres_server: Server) -> None:

@@ -56,6 +56,7 @@ def _quiet() -> Iterator[None]:
 async def _examine(data: Path, *, call_models: bool) -> "Report":
     from dataclasses import asdict
 
+    from askbus.doctor.issuers import issuers
     from askbus.doctor.model import Level, Report, ok, wrong
     from askbus.doctor.providers import providers
     from askbus.doctor.servers import bus, postgres
@@ -72,7 +73,7 @@ async def _examine(data: Path, *, call_models: bool) -> "Report":
     except SettingsError as error:
         return Report(healthy=False, findings=(wrong("settings", str(error), "askbus config prints what is set"),))
     findings: list[Finding] = [ok("settings", f"They can be read; people open {settings.public_url}.")]
-    for looked in (postgres(settings), bus(settings), team(settings), providers(settings, call=call_models)):
+    for looked in (postgres(settings), bus(settings), team(settings), providers(settings, call=call_models), issuers(settings)):
         findings += [finding async for finding in looked]
     return Report(healthy=all(one.level is not Level.WRONG for one in findings), findings=tuple(findings))
 

@@ -55,6 +55,8 @@ class Issuer:
         self._keys: dict[str | None, Key] = {}
         self._read_at: float | None = None
         self._tried_at: float | None = None
+        self.trouble: str | None = None
+        """A word for why it could not be read the last time that it could not."""
         self._refresh: asyncio.Task[None] | None = None
 
     async def metadata(self) -> Metadata:
@@ -108,6 +110,7 @@ class Issuer:
                 self._keys = usable_keys(await self._json(metadata.jwks_uri))
             except (_Unfit, ValidationError) as error:
                 reason = error.args[0] if isinstance(error, _Unfit) else "invalid_metadata"
+                self.trouble = reason
                 log.warning("issuer.not_read", issuer=self.url, reason=reason)
                 return
             self._metadata, self._read_at = metadata, self._clock()
