@@ -102,7 +102,7 @@ REQUIREMENTS: dict[str, str] = {
     "I3": WHOLE,
     "I4": "for what exists: the scopes of data, charts and datasets guard nothing yet",
     "I5": WHOLE,
-    "I6": "every route and every entity of streams by one table; tools over MCP, commands and agents' doors on the bus noun by noun",
+    "I6": "every route, entity of streams and agents' door on the bus by tables; tools over MCP and commands of the bus noun by noun",
     "I7": WHOLE,
     "I8": WHOLE,
     "I9": "webhooks' secrets, their rotation, masks as a rule; keys of providers and remote servers do not exist yet",

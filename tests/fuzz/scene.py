@@ -76,7 +76,7 @@ async def scene_on(postgres_url: str, folder: Path) -> AsyncIterator[Scene]:
         async with compose(database, nats.url, ALL_SIX, **settings) as services:
             async with services.client(owner) as browser:
                 known = await furnished(browser, company)
-            known["tokens"] = [str(agent.id)]
+            known["tokens"] = [str((await give_token(pool, owner)).id)]
             yield Scene(services, {"owner": owner, "token": agent, "viewer": company["viewer"]}, known)
 
 
@@ -98,7 +98,7 @@ async def furnished(browser: httpx2.AsyncClient, company: Company) -> dict[str, 
     webhook = await browser.post("/v1/webhooks", json={"url": "https://example.com/hook", "events": ["question.asked"]})
     return {
         "projects": [north, str(company.south)],
-        "users": [str(person.id) for person in company.people.values()],
+        "users": [str(company[name].id) for name in ("mia", "max", "demo", "stranger")],
         "questions": [await made("/v1/questions", {"project_id": north, "text": f"Deploy {n}?"}) for n in range(6)],
         "threads": [thread],
         "turns": [await made(f"/v1/threads/{thread}/turns", {"text": "hello"})],
