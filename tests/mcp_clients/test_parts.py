@@ -154,3 +154,28 @@ async def test_what_is_no_askbus_and_what_is_refused_is_told_at_once() -> None:
             with pytest.raises(kind):
                 await ask(gateway, "query_records")
         assert len(seen) == 3
+
+
+async def test_a_call_that_is_cancelled_closes_its_response() -> None:
+    """Which is how the gateway hears of it."""
+    begun, closed = asyncio.Event(), asyncio.Event()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(stream(b": waiting\n\n"))
+        begun.set()
+        while await reader.read(1024):
+            pass
+        closed.set()
+        writer.close()
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    gateway = Gateway(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "askbus_x")
+    waiting = asyncio.create_task(ask(gateway, "query_records"))
+    async with asyncio.timeout(30):
+        await begun.wait()
+        waiting.cancel()
+        await closed.wait()
+    await gateway.close()
+    server.close()
+    await server.wait_closed()

@@ -54,7 +54,7 @@ class Bridge:
             if not self._refused.done() and not broken.done() and self._running:
                 await asyncio.wait(self._running, timeout=LAST_WORDS)
         finally:
-            unanswered = list(self._calls)
+            unanswered = [request_id for request_id, call in self._calls.items() if not call.done()]
             await _end(reading, broken, *self._running)
         if reading.done() and not reading.cancelled():
             reading.result()
@@ -117,7 +117,8 @@ class Bridge:
         if greeting is not None:
             await asyncio.wait({greeting})  # it says which revision everything after it speaks
         try:
-            self._output.say(await self._answered(message))
+            if line := await self._answered(message):  # a batch of notifications has no answer
+                self._output.say(line)
         except Unauthenticated as error:
             self._output.say(failure_line(message.id, error))
             if not self._refused.done():

@@ -139,7 +139,7 @@ class Gateway:
             data += chunk
             if len(data) > LARGEST_ANSWER:
                 raise Internal("askbus answered with more than a message can hold.")
-        if response.status_code == 202:
+        if response.status_code == 202 and message.id is None:
             return Answer(b"", None)
         found = _json(bytes(data))
         if isinstance(found, list) or (isinstance(found, dict) and found.get("jsonrpc") == "2.0"):
