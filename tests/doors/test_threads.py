@@ -215,6 +215,10 @@ async def test_deleting_a_thread_takes_its_open_question_and_its_card_and_leaves
         gone = await mia.delete(f"/v1/threads/{thread_id}", headers={"x-askbus": "1", "idempotency-key": key})
         assert gone.status_code == 204
     assert (await mia.delete(f"/v1/threads/{thread_id}", headers={"x-askbus": "1"})).status_code == 404
+    other = (await mia.post("/v1/threads", json={"project_id": str(company.north)})).json()["id"]
+    reused = await mia.delete(f"/v1/threads/{other}", headers={"x-askbus": "1", "idempotency-key": key})
+    assert (reused.status_code, reused.json()["code"]) == (409, "conflict"), "the key of another deletion deletes nothing"
+    assert (await mia.get(f"/v1/threads/{other}")).status_code == 200
     assert (await mia.get(f"/v1/questions/{question_id}")).status_code == 404
     assert (await mia.get("/v1/actions", params={"state": "pending"})).json()["actions"] == []
     undone = await mia.post(f"/v1/actions/{action_id}/undo", json={})

@@ -125,6 +125,7 @@ async def test_each_model_call_is_counted_whatever_became_of_it(chat: Composed, 
         assert (await mia.get("/v1/usage", params={"of": "workspace"})).status_code == 403
         for span in (
             {"from": "2026-02-30"},
+            {"to": "0.5"},
             {"to": "0001-01-01"},
             {"to": "9999-12-31T23:59:59-12:00"},
             {"from": "0001-01-01T00:00:00+14:00"},

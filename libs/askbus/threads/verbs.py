@@ -67,7 +67,8 @@ async def save(db: Executor, command: SaveThread, *, trace: str | None) -> Threa
 async def delete(db: Executor, command: DeleteThread | CloseThread, *, trace: str | None) -> Gone:
     """Deletes a thread with all that it owns, or finds that this command did. Runs in the caller's transaction.
 
-    Raises PermissionDenied, NotFound, and Conflict where a thread is to be closed that is not temporary.
+    Raises PermissionDenied, NotFound, and Conflict where a thread is to be closed that is not temporary, or the
+    command's id is that of another one.
     """
     by = command.by
     thread = await LOCK.row(db, id=command.thread_id, trace=trace, **_acting(by))
@@ -77,7 +78,10 @@ async def delete(db: Executor, command: DeleteThread | CloseThread, *, trace: st
         raise NotFound(NONE_SUCH)
     if isinstance(command, CloseThread) and not thread["temporary"]:
         raise Conflict("Only a temporary conversation ends when it is closed. To end this one, delete it.")
-    row = await DELETE.one(db, id=command.thread_id, command_id=command.command_id, via=by.kind.value, via_id=by.id)
+    try:
+        row = await DELETE.one(db, id=command.thread_id, command_id=command.command_id, via=by.kind.value, via_id=by.id)
+    except asyncpg.UniqueViolationError:
+        raise Conflict("Something else was deleted with this id of a command. Send this one with an id of its own.") from None
     return Gone(id=command.thread_id, ended=tuple(row["ended"]))
 
 

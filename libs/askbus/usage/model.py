@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from askbus.access.zones import no_number
 from askbus.errors import InvalidInput
 from askbus.models.model import Usage
 
@@ -91,7 +92,7 @@ def _whole_day(value: object) -> object:
     return f"{value}T00:00:00Z" if isinstance(value, str) and _DATE.fullmatch(value) else value
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_whole_day)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_whole_day), BeforeValidator(no_number)]
 """A time with its zone, or a date: that day's beginning in UTC."""
 
 
