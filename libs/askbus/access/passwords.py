@@ -62,7 +62,8 @@ async def code(db: Executor, said: str, *, now: datetime | None = None) -> Accou
 
 
 async def hold(db: Executor, user_id: UUID) -> None:
-    """Locks a password until the transaction ends, so that its change also ends the session of who signs in by it at that moment."""
+    """Holds a person until the transaction ends, so that a change of the password also ends the session of who signs in by it, or goes on
+    to another workspace, at that moment."""
     await HOLD.row(db, user_id=user_id)
 
 

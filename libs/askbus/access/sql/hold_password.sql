@@ -1,2 +1,3 @@
--- Locks a password until the transaction ends: whoever signs in by it waits, or is waited for.
-SELECT user_id FROM passwords WHERE user_id = :user_id FOR UPDATE
+-- Holds a person until the transaction ends: whoever opens a session of theirs by the password, or takes one on to another workspace, waits,
+-- or is waited for.
+SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE

@@ -1,7 +1,8 @@
 -- Opens a browser's session for somebody who has just proved who they are, where they were last. By a password only while it is
--- still theirs: its row is held, so that who changes it meanwhile ends this session too. No row: they are a member nowhere.
+-- still theirs: they are held, so that who changes it meanwhile ends this session too. No row: they are a member nowhere.
 WITH held AS MATERIALIZED (
-    SELECT user_id FROM passwords WHERE user_id = :user_id AND hash = :password_hash FOR SHARE),
+    SELECT p.user_id FROM users u JOIN passwords p ON p.user_id = u.id
+     WHERE u.id = :user_id AND p.hash = :password_hash FOR SHARE OF u, p),
 chosen AS (
     SELECT m.workspace_id, m.user_id
       FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
