@@ -143,4 +143,9 @@ def runs_workspace(by: Principal) -> bool:
 def require_admin(by: Principal) -> None:
     """Raises PermissionDenied for who does not run the workspace."""
     if not runs_workspace(by):
-        raise PermissionDenied("Only owners and admins of the workspace can do this.")
+        raise not_admin()
+
+
+def not_admin() -> PermissionDenied:
+    """What who does not run the workspace is told, where only they may."""
+    return PermissionDenied("Only owners and admins of the workspace can do this.")

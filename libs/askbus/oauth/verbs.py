@@ -22,8 +22,8 @@ from askbus.oauth.model import (
     Verdict,
     new_access_token,
     new_refresh_token,
+    not_admin,
     require_admin,
-    runs_workspace,
     successor_of,
 )
 
@@ -236,7 +236,6 @@ async def remove_app(db: Executor, by: Principal, grant_id: UUID, *, trace: str 
         id=grant_id,
         workspace_id=by.workspace_id,
         user_id=by.user_id,
-        admin=runs_workspace(by),
         via=by.kind.value,
         via_id=by.id,
         trace=trace,
@@ -248,4 +247,5 @@ async def remove_app(db: Executor, by: Principal, grant_id: UUID, *, trace: str 
 async def set_mcp(db: Executor, by: Principal, *, on: bool) -> None:
     """Lets agents into the workspace over MCP, or keeps all of them out from now on. Raises PermissionDenied for who does not run it."""
     require_admin(by)
-    await SET_MCP.run(db, workspace_id=by.workspace_id, mcp=on, user_id=by.user_id, via=by.kind.value, via_id=by.id)
+    if await SET_MCP.row(db, workspace_id=by.workspace_id, mcp=on, user_id=by.user_id, via=by.kind.value, via_id=by.id) is None:
+        raise not_admin()

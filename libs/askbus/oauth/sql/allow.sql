@@ -1,11 +1,17 @@
 -- A person allows an app some of what it asked for: the page's ticket is used up, and a code made. The whole workspace (no projects) is for
--- owners and admins; others name projects that they see. No row: not this session's page, decided already, over, or nothing that fits.
-WITH decided AS (
+-- owners and admins; others name projects that they see. Session and membership are held, so that neither ends in between. No row: not this
+-- session's page, decided already, over, or nothing that fits.
+WITH held AS MATERIALIZED (
+    SELECT s.id, m.workspace_id, m.user_id, m.role, m.demo
+      FROM sessions s JOIN memberships m ON m.workspace_id = s.workspace_id AND m.user_id = s.user_id
+     WHERE s.id = :session_id AND s.state = 'active' AND s.expires_at > now()
+       FOR SHARE OF m FOR SHARE OF s),
+decided AS (
     UPDATE oauth_requests r SET decided_at = coalesce(:now, now())
      WHERE r.hash = :hash AND r.session_id = :session_id AND r.decided_at IS NULL AND r.expires_at > coalesce(:now, now())
        AND :scopes::text[] <@ r.scopes
        AND EXISTS (
-           SELECT FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
+           SELECT FROM held m JOIN workspaces w ON w.id = m.workspace_id
             WHERE m.workspace_id = r.workspace_id AND m.user_id = r.user_id AND NOT m.demo AND w.mcp
               AND CASE WHEN :projects::uuid[] IS NULL THEN m.role IN ('owner', 'admin')
                        ELSE :projects::uuid[] <@ ARRAY(

@@ -1,5 +1,5 @@
 -- Uses up a code, whatever is wrong with the request, and where nothing is, makes the grant with its first tokens. Of two uses one wins.
--- No row: there is no such code. `verdict` says what came of it.
+-- No row: there is no such code. `verdict` says what came of it; where the membership ends meanwhile, its trigger lets no grant be made.
 WITH current AS (
     SELECT c.id, c.grant_id, c.scopes, c.projects, c.used_at, c.expires_at,
            r.client_id, r.redirect_uri, r.code_challenge, r.resource, r.workspace_id, r.user_id
@@ -45,4 +45,6 @@ refreshed AS (
 audited AS (
     INSERT INTO audit_log (workspace_id, user_id, via, via_id, event, entity, entity_id)
     SELECT workspace_id, user_id, 'token', id, 'app.connected', 'token', id FROM allowed)
-SELECT v.verdict, v.grant_id, v.scopes, EXISTS (SELECT FROM refreshed) AS refreshes FROM weighed v
+SELECT CASE WHEN v.verdict = 'granted' AND NOT EXISTS (SELECT FROM allowed) THEN 'ended' ELSE v.verdict END AS verdict,
+       v.grant_id, v.scopes, EXISTS (SELECT FROM refreshed) AS refreshes
+  FROM weighed v
