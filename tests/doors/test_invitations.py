@@ -213,3 +213,17 @@ async def test_an_invitation_that_is_sent_twice_is_one(team: Composed, company: 
         assert len((await admin.get("/v1/invitations")).json()["invitations"]) == 1
         codes = [code_of(response) for response in both]
         assert [(await accepted(browser, code, name="Ada")).status_code for code in codes] == [401, 201]
+
+
+@pytest.mark.requirement("I3", "I4")
+async def test_an_invitation_of_somebody_else_s_is_not_sent_again_by_its_id(team: Composed, company: Company) -> None:
+    """An admin who may not revoke an owner's invitation of an owner cannot put their own in its place by using its id as the key."""
+    async with team.client(company["owner"]) as owner, team.client(company["admin"]) as admin, team.client() as browser:
+        made, code = await sent(owner, role="owner")
+        key = {"idempotency-key": made["id"]}
+        instead = await admin.post("/v1/invitations", json={"email": ADA, "role": "viewer"}, headers=key)
+        assert (instead.status_code, instead.json()["code"]) == (409, "conflict")
+        again = await owner.post("/v1/invitations", json={"email": ADA, "role": "owner"}, headers=key)
+        assert (await browser.post("/v1/invitations/look-at", json={"code": code})).status_code == 401
+        shown = (await browser.post("/v1/invitations/look-at", json={"code": code_of(again)})).json()
+        assert (shown["role"], shown["invited_by"]) == ("owner", "owner")

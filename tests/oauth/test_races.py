@@ -64,32 +64,25 @@ async def test_who_loses_the_right_while_they_use_it_takes_no_app_and_no_switch(
     assert [one.user_id for one in left] == [company["mia"].id]
 
 
-async def test_a_session_that_ends_while_its_page_is_answered_allows_nothing(pool: Pool, company: Company, app: App) -> None:
+@pytest.mark.parametrize("who", ["mia", "max", "admin"])
+async def test_who_ends_while_their_page_is_answered_allows_nothing(pool: Pool, company: Company, app: App, who: str) -> None:
     """Who signs out, or loses the membership or the role that the answer needs, in that moment: no code is made."""
-    admin = company["admin"]
-    for who, end in (
-        ("mia", lambda db: people.end_session(db, company["mia"].principal)),
-        ("max", dismiss(company, "owner", "max")),
-        ("admin", change(company, "owner", "admin", Role.MEMBER)),
-    ):
-        by = company[who]
-        whole = by is admin
-        ticket = await verbs.begin(
-            pool,
-            by.principal,
-            app.client,
-            redirect_uri=app.client.redirect_uris[0],
-            code_challenge="x" * 43,
-            resource=RESOURCE,
-            state=None,
-            scopes=GRANTABLE,
-        )
-        allowed: list[object] = []
-
-        async def allows(db: Connection) -> None:
-            projects = None if whole else (company.north,)
-            allowed.append(await verbs.allow(db, by.principal, ticket, GRANTABLE[:1], projects))
-
-        assert await meet(pool, end, allows) is None
-        assert allowed == [None], who
+    by = company[who].principal
+    ends: dict[str, Step] = {
+        "mia": lambda db: people.end_session(db, by),
+        "max": dismiss(company, "owner", "max"),
+        "admin": change(company, "owner", "admin", Role.MEMBER),
+    }
+    ticket = await verbs.begin(
+        pool,
+        by,
+        app.client,
+        redirect_uri=app.client.redirect_uris[0],
+        code_challenge="x" * 43,
+        resource=RESOURCE,
+        state=None,
+        scopes=GRANTABLE,
+    )
+    projects = None if who == "admin" else (company.north,)
+    assert await meet(pool, ends[who], lambda db: verbs.allow(db, by, ticket, GRANTABLE[:1], projects)) is None
     assert await pool.fetchval("SELECT count(*) FROM oauth_codes") == 0

@@ -117,6 +117,7 @@ async def test_whom_no_member_is_let_in_by(askbus: Composed, company: Company, p
         {"email_verified": False},
         {"email": "nobody@acme.example"},
         {"email": "mia\0@acme.example"},
+        {"email": email.replace("mia", "m\u0130a")},
     ):
         refused = await ask(askbus, issuer.token("somebody", email, **claims))
         assert (refused.status_code, refused.json()["code"]) == (403, "permission_denied"), claims
@@ -187,6 +188,8 @@ FORGED: dict[str, Forged] = {
     "another kind of key": lambda issuer, email: signed(issuer.claims(email, email), RSAKey.generate_key(2048, {"kid": "first"})),
     "a key that is not published": headed(kid="unknown"),
     "a critical header that nobody knows": headed(crit=["future"], future="1"),
+    "critical headers, and none of them": headed(crit=[]),
+    "a critical header that every reader knows": headed(crit=["alg"]),
     "a token of another type": headed(typ="logout+jwt"),
     "no end": changed(exp=None),
     "an end that is past": changed(exp=lambda _issuer: int(time.time()) - 1),
@@ -208,6 +211,9 @@ FORGED: dict[str, Forged] = {
     "a subject that Postgres cannot store": changed(sub="m\0ia"),
     "too large": changed(padding="x" * 9000),
     "nested without end": nested,
+    "a subject that cannot be shown": changed(sub="mia\u202eaim"),
+    "an end without end": changed(exp=float("inf")),
+    "an end that is no time": changed(exp=float("nan")),
     "cut off": lambda issuer, email: issuer.token(email, email)[:-1],
     "no JSON": lambda _issuer, _email: "eyJ.eyJ.AAAA",
     "four parts": lambda issuer, email: f"{issuer.token('mia', email)}.AAAA",

@@ -116,7 +116,8 @@ async def test_guesses_are_limited_by_account_whether_or_not_there_is_one(
     for who in (email, f"{uuid4().hex}@nobody.example"):
         await elsewhere.take(Limited.SIGN_IN_ACCOUNT, who, 5)
         assert (await post(askbus, "/v1/session/password", {"email": who, "password": "a guess"})).status_code == 401
-        refused = await post(askbus, "/v1/session/password", {"email": f" {who.upper()}", "password": GOOD})
+        written = f" {who.upper().replace('I', chr(0x130))}"  # a letter that the database takes for an i
+        refused = await post(askbus, "/v1/session/password", {"email": written, "password": GOOD})
         assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
         assert int(refused.headers["retry-after"]) > 0
         seen.add(refused.json()["message"].translate(str.maketrans("", "", "0123456789")))

@@ -75,9 +75,7 @@ async def test_a_session_that_moves_on_while_the_password_changes_ends_with_the_
 
 
 @pytest.mark.requirement("I1")
-async def test_a_session_stays_where_it_is_when_the_way_on_ends(
-    pool: Pool, company: Company, other: UUID
-) -> None:
+async def test_a_session_stays_where_it_is_when_the_way_on_ends(pool: Pool, company: Company, other: UUID) -> None:
     """Who is removed from a workspace while they switch to it is told so, and not signed out of the one where they are."""
     mia = company["mia"]
 
@@ -92,9 +90,7 @@ async def test_a_session_stays_where_it_is_when_the_way_on_ends(
 
 
 @pytest.mark.requirement("I1")
-async def test_nobody_goes_on_in_a_session_that_ends_meanwhile(
-    pool: Pool, company: Company, other: UUID
-) -> None:
+async def test_nobody_goes_on_in_a_session_that_ends_meanwhile(pool: Pool, company: Company, other: UUID) -> None:
     """Signing out and switching at once: whoever comes second finds the session ended, and no other is opened."""
     mia = company["mia"]
 

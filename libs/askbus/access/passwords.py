@@ -48,8 +48,8 @@ async def rehash(db: Executor, user_id: UUID, *, old_hash: str, new_hash: str) -
     await REHASH.run(db, user_id=user_id, old_hash=old_hash, hash=new_hash)
 
 
-async def note_failed(db: Executor, user_id: UUID) -> None:
-    """A failed sign-in to this account, for the audit."""
+async def note_failed(db: Executor, user_id: UUID | None) -> None:
+    """A failed sign-in to this account, for the audit; to none, the same statement for nothing."""
     await NOTE_FAILED.run(db, user_id=user_id)
 
 

@@ -13,6 +13,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import Key
 from joserfc.jws import JWSRegistry
 
+from askbus.access.addresses import looks_like_another
 from askbus.errors import Unauthenticated
 from askbus.identity.model import LONGEST_SUBJECT, Identity, Trusted
 
@@ -70,6 +71,8 @@ async def check(token: str, trusted: Trusted, audience: str, keys: Keys, *, type
         raise Unauthenticated(f"This JWT is signed by no algorithm that is taken: {', '.join(trusted.algorithms)}.")
     if not isinstance(typ, str) or _type(typ) not in {_type(one) for one in types}:
         raise Unauthenticated(f"This JWT is of another type than {', '.join(types)}.")
+    if "crit" in header:
+        raise Unauthenticated("This JWT has headers that must be understood (`crit`), and none is understood here.")
     if kid is not None and not isinstance(kid, str):
         raise Unauthenticated("This JWT names its key wrongly.")
     key = await keys.key(kid)
@@ -123,11 +126,13 @@ def _time(seconds: float) -> datetime:
 def _identity(claims: Mapping[str, Any], trusted: Trusted) -> Identity:
     named = trusted.claims
     subject = claims.get(named.subject)
-    if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT or "\0" in subject:
-        raise Unauthenticated(f"This JWT does not say whom it speaks of: `{named.subject}` is missing or too long.")
+    if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT or not subject.isprintable():
+        raise Unauthenticated(
+            f"This JWT does not say whom it speaks of: `{named.subject}` is missing, too long or not printable."
+        )
     email, name = claims.get(named.email), claims.get(named.name)
     verified = trusted.trust_email or claims.get(named.email_verified) is True
-    usable = isinstance(email, str) and verified and len(email) <= 320 and email.isprintable()
+    usable = isinstance(email, str) and verified and len(email) <= 320 and email.isprintable() and not looks_like_another(email)
     return Identity(
         issuer=trusted.issuer,
         subject=subject,

@@ -199,11 +199,18 @@ class UnsupportedMediaError(Exception):
 def refuse_other_machines(headers: Mapping[str, str]) -> None:
     """Where askbus runs for this machine alone: raises PermissionDenied for a Host or an Origin of another name, which a page elsewhere may
     have bound to this address (DNS rebinding)."""
-    host, origin = urlsplit(f"//{headers.get('host', '')}").hostname, headers.get("origin")
-    if host not in LOOPBACK or (origin is not None and urlsplit(origin).hostname not in LOOPBACK):
+    origin = headers.get("origin")
+    if not _is_here(f"//{headers.get('host', '')}") or (origin is not None and not _is_here(origin)):
         raise PermissionDenied(
             "This server is for this machine alone. Set ASKBUS_PUBLIC_URL to the address at which it is reached."
         )
+
+
+def _is_here(address: str) -> bool:
+    try:
+        return urlsplit(address).hostname in LOOPBACK
+    except ValueError:  # no address, so nobody's
+        return False
 
 
 async def _sent(request: Request) -> JsonValue:

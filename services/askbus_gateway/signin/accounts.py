@@ -1,6 +1,7 @@
 """Local accounts: signing in by a password, setting one and changing it."""
 
 from askbus.access import passwords, sessions
+from askbus.access.addresses import folded
 from askbus.access.model import Principal
 from askbus.access.password_rules import check_password
 from askbus.access.verbs import NewSession
@@ -30,8 +31,7 @@ class Accounts:
         stored = None if account is None else account.hash
         verdict = await self.hashing.check(password, stored)
         if account is None or stored is None or not verdict.matches:
-            if account is not None:
-                await passwords.note_failed(self.pool, account.user_id)
+            await passwords.note_failed(self.pool, None if account is None else account.user_id)
             raise _wrong()
         if verdict.renewed is not None:
             await passwords.rehash(self.pool, account.user_id, old_hash=stored, new_hash=verdict.renewed)
@@ -75,7 +75,7 @@ class Accounts:
 
     async def _attempt(self, email: str) -> None:
         """Whether or not there is such an account. Raises RateLimited."""
-        await self.limits.take(Limited.SIGN_IN_ACCOUNT, email.strip().lower())
+        await self.limits.take(Limited.SIGN_IN_ACCOUNT, folded(email))
 
     def _require_on(self) -> None:
         if not self.on:

@@ -203,7 +203,13 @@ async def test_what_is_no_request_is_refused_before_it_is_read(stage: Stage, age
         for method in ("GET", "DELETE", "PUT"):
             response = await client.request(method, "/mcp")
             assert (response.status_code, response.headers["allow"]) == (405, "POST, OPTIONS")
-        for name in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
+        for name in (
+            {"host": "evil.example"},
+            {"host": "["},
+            {"origin": "https://evil.example"},
+            {"origin": "http://[::1"},
+            {"origin": "null"},
+        ):
             response = await client.post("/mcp", json=sent["json"], headers={**sent["headers"], **name})
             assert (response.status_code, response.json()["code"]) == (403, "permission_denied")
         response = await client.post("/mcp", json=sent["json"], headers={**sent["headers"], "origin": "http://localhost:6274"})

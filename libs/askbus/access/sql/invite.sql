@@ -1,5 +1,5 @@
 -- Invites an address. One that was invited before and did not come in time is invited anew, under the id that it had; so is the same
--- command sent again. `refusal` says why not; no row: who asks may not.
+-- command sent again by the same person. `refusal` says why not; no row: who asks may not.
 WITH acting AS MATERIALIZED (
     SELECT workspace_id, user_id, role FROM memberships
      WHERE workspace_id = :workspace_id AND user_id = :by_user_id AND role IN ('owner', 'admin') FOR SHARE),
@@ -21,7 +21,8 @@ made AS (
         DO UPDATE SET email = EXCLUDED.email, role = EXCLUDED.role, demo = EXCLUDED.demo, projects = EXCLUDED.projects,
                       hash = EXCLUDED.hash, invited_by = EXCLUDED.invited_by, invited_at = now(), expires_at = EXCLUDED.expires_at,
                       trace = EXCLUDED.trace
-        WHERE invitations.expires_at <= now() OR invitations.id = EXCLUDED.id
+        WHERE invitations.expires_at <= now()
+           OR (invitations.id = EXCLUDED.id AND invitations.invited_by = EXCLUDED.invited_by)
     RETURNING id, workspace_id),
 audited AS (
     INSERT INTO audit_log (workspace_id, user_id, via, via_id, event, entity, entity_id)
