@@ -33,7 +33,6 @@ async def address_of(pool: Pool, company: Company, who: str) -> str:
 
 
 async def identities_of(pool: Pool, company: Company) -> int:
-    """How many identities Mia has."""
     return int(await pool.fetchval("SELECT count(*) FROM identities WHERE user_id = $1", company["mia"].id))
 
 
@@ -188,7 +187,6 @@ FORGED: dict[str, Forged] = {
     "another kind of key": lambda issuer, email: signed(issuer.claims(email, email), RSAKey.generate_key(2048, {"kid": "first"})),
     "a key that is not published": headed(kid="unknown"),
     "a critical header that nobody knows": headed(crit=["future"], future="1"),
-    "critical headers, and none of them": headed(crit=[]),
     "a critical header that every reader knows": headed(crit=["alg"]),
     "a token of another type": headed(typ="logout+jwt"),
     "no end": changed(exp=None),
@@ -212,8 +210,6 @@ FORGED: dict[str, Forged] = {
     "too large": changed(padding="x" * 9000),
     "nested without end": nested,
     "a subject that cannot be shown": changed(sub="mia\u202eaim"),
-    "an end without end": changed(exp=float("inf")),
-    "an end that is no time": changed(exp=float("nan")),
     "cut off": lambda issuer, email: issuer.token(email, email)[:-1],
     "no JSON": lambda _issuer, _email: "eyJ.eyJ.AAAA",
     "four parts": lambda issuer, email: f"{issuer.token('mia', email)}.AAAA",
