@@ -77,7 +77,8 @@ async def scene_on(postgres_url: str, folder: Path) -> AsyncIterator[Scene]:
             async with services.client(owner) as browser:
                 known = await furnished(browser, company)
             known["tokens"] = [str((await give_token(pool, owner)).id)]
-            yield Scene(services, {"owner": owner, "token": agent, "viewer": company["viewer"]}, known)
+            # The owner comes last: it finds the others' ids, and may send them away.
+            yield Scene(services, {"viewer": company["viewer"], "token": agent, "owner": owner}, known)
 
 
 async def furnished(browser: httpx2.AsyncClient, company: Company) -> dict[str, list[str]]:
