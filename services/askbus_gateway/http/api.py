@@ -40,6 +40,7 @@ def make_api(routes: Sequence[BaseRoute]) -> Asgi:
 
     handlers = {404: not_found, 405: wrong_method, AskbusError: refused}
     app = Starlette(routes=list(routes), exception_handlers=handlers)
+    app.router.redirect_slashes = False  # it would lead to whatever address the Host names, and not by https behind a proxy
     return _traced(app, routes)
 
 

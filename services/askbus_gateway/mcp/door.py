@@ -5,6 +5,7 @@ requests. So a page of another origin can do nothing that its own token does not
 where a name of somebody else's may lead to this port, are Host and Origin held to be this machine's.
 """
 
+import asyncio
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -26,7 +27,7 @@ from askbus.incoming import LARGEST_BODY, refuse_hostile
 from askbus.limits.model import Limited
 from askbus.oauth.model import ACCESS_PREFIX
 from askbus.oauth.reads import mcp_is_off, principal_of_access_token
-from askbus_gateway.http.gate import LOOPBACK, Gate, read, refusal
+from askbus_gateway.http.gate import LOOPBACK, Gate, read, refusal, while_connected
 from askbus_gateway.mcp.protocol import (
     STATUS,
     UNNAMED,
@@ -165,19 +166,25 @@ class Door:
             return protocol_refusal(error), STATUS.get(error.code, 200) if incoming.modern else 200
 
     async def _batch(self, request: Request, sent: list[JsonValue], by: Principal) -> Response:
-        """2025-03-26 alone has batches: each message for itself, in order, and one response for all of them."""
+        """2025-03-26 alone has batches: each message for itself and counted as one, all at once, and one response for all of them. Where
+        one of them needs another token, none of them has begun."""
         if request.headers.get(VERSION_HEADER, UNNAMED) != UNNAMED or not 0 < len(sent) <= MOST_IN_BATCH:
             raise ProtocolError(Code.INVALID_REQUEST, "Send one message at a time.")
-        answers = []
-        for one in sent:
-            try:
-                incoming = _read(request, one)
-                if incoming is not None and incoming.id is not None:
-                    self.server.check(incoming, by)
-                    answers.append((await self._message(incoming, by, _unheard))[0])
-            except ProtocolError as error:
-                answers.append(protocol_refusal(error))
-        return _json(b"[" + b",".join(answers) + b"]") if answers else Response(status_code=202)
+        if len(sent) > 1:
+            await self.gate.limits.take(Limited.MCP, by, len(sent) - 1)
+        read = [_read_one(request, one) for one in sent]
+        for one in read:
+            if isinstance(one, Incoming):
+                self.server.check(one, by)
+        answers = [
+            self._message(one, by, _unheard) if isinstance(one, Incoming) else _refused(one)
+            for one in read
+            if isinstance(one, ProtocolError) or (one is not None and one.id is not None)
+        ]
+        if not answers:
+            return Response(status_code=202)
+        bodies = await while_connected(request, asyncio.gather(*answers))
+        return _json(b"[" + b",".join(body for body, _status in bodies) + b"]")
 
     def _trouble(self, error: Exception) -> Response:
         """What left the door otherwise: ours as every other door says it, a defect as one."""
@@ -230,6 +237,18 @@ async def _sent(request: Request) -> JsonValue:
 
 def _read(request: Request, sent: JsonValue) -> Incoming | None:
     return read_message(sent, request.headers.items(), user_agent=request.headers.get("user-agent", ""))
+
+
+def _read_one(request: Request, sent: JsonValue) -> Incoming | ProtocolError | None:
+    """A message of a batch, or what is wrong with it."""
+    try:
+        return _read(request, sent)
+    except ProtocolError as error:
+        return error
+
+
+async def _refused(error: ProtocolError) -> tuple[bytes, int]:
+    return protocol_refusal(error), 200
 
 
 def _json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

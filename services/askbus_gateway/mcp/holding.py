@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from askbus.access import holds
+from askbus.oauth.reads import require_mcp
 from askbus_gateway.http.waiting import Waiting
 from askbus_gateway.mcp.tool import Call, Progress
 
@@ -25,14 +26,19 @@ class Holding:
         self.every = every
 
     async def hold(self, call: Call, seconds: float, work: Callable[[float], Awaitable[T]]) -> T:
-        """What `work` comes to, which is told how many seconds it may take; the client hears meanwhile that it goes on."""
+        """What `work` comes to, which is told how many seconds it may take; the client hears meanwhile that it goes on.
+
+        Raises PermissionDenied where the workspace let agents in no more meanwhile: asked after the last look at what is shown."""
         left = await self._most(call, seconds)
         ticking = asyncio.ensure_future(self._report(call, left)) if left > self.every else None
         try:
-            return await work(left)
+            found = await work(left)
         finally:
             if ticking is not None:
                 ticking.cancel()
+        if left:
+            await require_mcp(self.waiting.gate.pool, call.by.workspace_id)
+        return found
 
     async def _most(self, call: Call, seconds: float) -> float:
         if seconds <= self.usual:

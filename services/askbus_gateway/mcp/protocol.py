@@ -159,9 +159,10 @@ def _modern(read: Incoming, headers: Mapping[str, str]) -> Incoming:
         raise ProtocolError(Code.HEADER_MISMATCH, f"{VERSION_HEADER} does not say the version that _meta says.")
     if headers.get(METHOD_HEADER) != read.method:
         raise ProtocolError(Code.HEADER_MISMATCH, f"{METHOD_HEADER} does not say the method of the body.")
-    name = read.params.get(NAMED.get(read.method, ""))
+    named = NAMED.get(read.method)
+    name = None if named is None else read.params.get(named)
     if name is not None and decoded(headers.get(NAME_HEADER)) != name:
-        raise ProtocolError(Code.HEADER_MISMATCH, f"{NAME_HEADER} does not say the {NAMED[read.method]} of the body.")
+        raise ProtocolError(Code.HEADER_MISMATCH, f"{NAME_HEADER} does not say the {named} of the body.")
     capabilities, info = meta[CAPABILITIES_META], meta.get(CLIENT_META)
     if not isinstance(capabilities, dict):
         raise ProtocolError(Code.INVALID_PARAMS, f"{CAPABILITIES_META} is an object.")

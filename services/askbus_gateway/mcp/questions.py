@@ -10,7 +10,7 @@ from askbus.access.model import Principal, Scope
 from askbus.actions import reads as actions
 from askbus.actions.model import ActionDetail, ActionFilter, ActionState, WithdrawAction
 from askbus.db.ids import new_id
-from askbus.errors import NotFound, PermissionDenied
+from askbus.errors import InvalidInput, NotFound, PermissionDenied
 from askbus.limits.model import Limited
 from askbus.questions import reads
 from askbus.questions.model import LONGEST_WAIT, Ask, AskQuestion, CancelQuestion, QuestionFilter, QuestionState
@@ -126,6 +126,8 @@ class QuestionTools:
         listed = call.arguments["questions"]
         if not isinstance(listed, list):
             return call.arguments
+        if len(listed) > MOST_IN_SET:
+            raise InvalidInput(f"questions: at most {MOST_IN_SET} are asked at once.")
         shared = {"project_id": call.arguments.get("project_id")}
         placed = [
             await in_a_project(self.gate.pool, call.by, {**shared, **one}) if isinstance(one, dict) else one for one in listed

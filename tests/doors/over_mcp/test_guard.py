@@ -179,20 +179,23 @@ async def test_browsers_may_ask_from_anywhere_and_read_the_refusal(away: Compose
 async def test_who_knocks_too_often_is_told_when_to_come_back(
     database: TestDatabase, nats_server: Server, company: Company, pool: Pool
 ) -> None:
-    """Each token for itself: 429, and the seconds."""
+    """Each token for itself: 429, and the seconds. A batch counts as many as it has messages."""
     await provision(nats_server.url, ack_wait=1)
-    busy, other = [await give_token(pool, company["mia"]) for _ in range(2)]
+    busy, other, batching = [await give_token(pool, company["mia"]) for _ in range(3)]
     services = [(Service.GATEWAY, make_gateway)]
     async with (
         compose(database, nats_server.url, services, limit_mcp=3) as running,
         running.client(busy) as client,
         running.client(other) as calm,
+        running.client(batching) as batches,
     ):
         responses = [await ask(client, "tools/list") for _ in range(4)]
         assert [response.status_code for response in responses] == [200, 200, 200, 429]
         assert 0 < int(responses[3].headers["retry-after"]) <= 60
         assert responses[3].json()["code"] == "rate_limited"
         assert (await ask(calm, "tools/list")).status_code == 200
+        pings = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(2)]
+        assert [(await batches.post("/mcp", json=pings)).status_code for _ in range(2)] == [200, 429]
 
 
 @pytest.mark.requirement("M1", "I12")
@@ -221,6 +224,7 @@ async def test_what_is_no_request_is_refused_before_it_is_read(stage: Stage, age
         for body in (b"{", b"", b"[" * 40 + b"]" * 40, b'{"a": NaN}', b'{"a": "\\u0000"}', b"\xff"):
             assert error_of(await client.post("/mcp", content=body, headers=json_)) == (400, -32700)
         assert error_of(await client.post("/mcp", content=b"[]", headers=json_)) == (400, -32600)
+        assert (await client.post("/mcp/", **sent)).status_code == 404, "a token is never led to another address"
 
 
 @pytest.mark.requirement("M1")
@@ -237,7 +241,10 @@ async def test_the_one_revision_that_has_batches_gets_them(stage: Stage, agent: 
         ]
         accepted = await client.post("/mcp", json=[note])
         assert (accepted.status_code, accepted.content) == (202, b"")
-        reader = await give_token(stage.pool, stage.company["mia"], (Scope.DATA_READ,))
-    async with stage.running.client(reader) as client:
-        cancel = said("tools/call", {"name": "cancel_question", "arguments": {}}, revision=OLDEST)["json"]
-        assert (await client.post("/mcp", json=[ping, cancel])).status_code == 403
+        asker = await give_token(stage.pool, stage.company["mia"], (Scope.QUESTIONS_ASK,))
+    async with stage.running.client(asker) as client:
+        asks = said("tools/call", {"name": "ask_user_question", "arguments": {"text": "Begun?"}}, revision=OLDEST)["json"]
+        reads = said("tools/call", {"name": "query_records", "arguments": {}}, revision=OLDEST)["json"]
+        assert (await client.post("/mcp", json=[asks, reads])).status_code == 403
+        listed = await call(client, "list_open_questions")
+        assert listed["structuredContent"]["questions"] == [], "none of a refused batch has begun"
