@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askbus.access.credentials import new_token
+from askbus.access.credentials import new_token, token_row
 from askbus.bus.envelope import Service
 from askbus.errors import Conflict
 from askbus.redaction import REDACTED, Redactor
@@ -26,9 +26,9 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"
 
 SECRETS = [
-    new_token(UUID(int=7)),
+    f"askbus_{UUID(int=7).hex}_{X}abc",
     f"askbus_at_{X}",
-    shown(new_secret()),
+    f"whsec_{X}abc=",
     f"sk-proj-{X}",
     f"sk-ant-api03-{X}",
     f"sk_live_{X[:24]}",
@@ -49,13 +49,20 @@ SECRETS = [
 ]
 
 
+def test_new_credentials_have_the_shapes_that_are_tried() -> None:
+    """Tokens and webhooks' secrets as they are made today. Tests are named for fixed texts, so that each process finds the same ones."""
+    assert token_row(SECRETS[0]) == token_row(new_token(UUID(int=7))) == UUID(int=7)
+    for made in (new_token(UUID(int=7)), shown(new_secret())):
+        assert Redactor().text(f"key {made} is wrong") == f"key {REDACTED} is wrong"
+
+
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("around", ["{}", "key {} is wrong", '{{"a": "{}"}}', "x={};y", "({})", "{}\n{}"])
 def test_what_has_a_secrets_shape_is_replaced(secret: str, around: str) -> None:
     """Wherever it stands, whole: not a piece of its random part is left."""
     told = Redactor().text(around.format(secret, secret))
     assert REDACTED in told
-    assert secret[-12:] not in told or (secret.endswith("cut off") is False and secret == PEM)
+    assert secret[-12:] not in told
 
 
 @pytest.mark.parametrize(
@@ -129,7 +136,7 @@ def test_it_takes_time_that_grows_with_the_text_alone(hostile: str) -> None:
 
 def test_a_process_knows_its_settings_and_what_derives_from_them() -> None:
     """Passwords in addresses, keys of models, the credentials of every service."""
-    told = Settings(
+    told = Settings.load(
         database_url="postgresql://me:hunter%402hunter@db/x",
         nats_url="nats://a:natspass1@one,nats://b:natspass2@two",
         secret=SECRET,
