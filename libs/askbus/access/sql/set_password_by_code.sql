@@ -1,7 +1,11 @@
 -- Uses up a password link: sets the password, ends the person's other sessions, and opens one. Of two uses of one code, one wins.
-WITH used AS (
-    UPDATE login_links SET used_at = coalesce(:now, now())
-     WHERE hash = :code_hash AND purpose = 'password' AND used_at IS NULL AND expires_at > coalesce(:now, now())
+-- The membership is held before the code, in the order in which its removal takes them.
+WITH held AS MATERIALIZED (
+    SELECT l.id FROM login_links l JOIN memberships m USING (workspace_id, user_id) WHERE l.hash = :code_hash FOR KEY SHARE OF m),
+used AS (
+    UPDATE login_links l SET used_at = coalesce(:now, now())
+      FROM held
+     WHERE l.id = held.id AND purpose = 'password' AND used_at IS NULL AND expires_at > coalesce(:now, now())
     RETURNING workspace_id, user_id),
 kept AS (
     INSERT INTO passwords (user_id, hash) SELECT user_id, :hash FROM used
