@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,9 @@ from askbus.errors import AskbusError, Internal, Unauthenticated
 
 log = logging.getLogger("askbus.mcp")
 
+AT_ONCE = 16
+"""Requests on their way to the gateway beside those that wait for people: a client that writes a thousand lines needs no thousand
+connections."""
 LAST_WORDS = 1.0
 """Seconds that what was asked before the end of the input still has to be answered; its client waits for two."""
 TOO_LONG = f"This line is longer than {LONGEST_LINE >> 20} MiB, and was not read."
@@ -39,6 +42,7 @@ class Bridge:
         self._hold = hold
         self._calls: dict[RequestId, asyncio.Task[None]] = {}
         self._unnamed: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(AT_ONCE)
         self._greeting: asyncio.Task[None] | None = None
         self._agreed: str | None = None
         self._refused: asyncio.Future[Unauthenticated] = asyncio.get_running_loop().create_future()
@@ -124,16 +128,17 @@ class Bridge:
             if not self._refused.done():
                 self._refused.set_result(error)
         except AskbusError as error:
-            log.warning("%s: %s", message.tool or message.method, error.message)
+            log.warning("%s: %s", message.name, error.message)
             self._output.say(failure_line(message.id, error))
         except Exception:
-            log.exception("%s failed", message.tool or message.method)
+            log.exception("%s failed", message.name)
             self._output.say(failure_line(message.id, Internal("The bridge failed at this request; its log says why.")))
 
     async def _answered(self, message: Message) -> bytes:
         reporting = asyncio.create_task(self._report(message))
         try:
-            answer = await waits.call(self._gateway, message, self._agreed, self._output.say, hold=self._hold)
+            async with nullcontext() if waits.wished(message, self._hold) else self._room:
+                answer = await waits.call(self._gateway, message, self._agreed, self._output.say, hold=self._hold)
         finally:
             reporting.cancel()
         if message.method == "initialize" and answer.result is not None:

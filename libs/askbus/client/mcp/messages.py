@@ -27,6 +27,9 @@ READS = frozenset({"search_workspace", "get_workspace_activity", "query_records"
 KEYED = frozenset({"ask_user_question", "propose_changes"})
 """Tools that find what they made before by its dedupe key."""
 
+LONGEST_NAME = 80
+"""Characters of a method or a tool in a log."""
+
 _BOM = b"\xef\xbb\xbf"
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
@@ -65,6 +68,11 @@ class Message:
         """The tool that it calls."""
         name = self.params.get("name")
         return name if self.method == "tools/call" and isinstance(name, str) else None
+
+    @property
+    def name(self) -> str:
+        """What a log calls it: one short line, whatever its client wrote."""
+        return ascii(self.tool or self.method)[1:-1][:LONGEST_NAME]
 
     @property
     def arguments(self) -> Object | None:
