@@ -38,15 +38,23 @@ class _Shape:
 def _begins(*fixed: str, rest: str) -> _Shape:
     """A token that starts like this, as a word by itself."""
     starts = "|".join(re.escape(each) for each in fixed)
-    return _Shape(fixed, re.compile(rf"(?<![\w-])(?:{starts}){rest}"))
+    first = "".join(sorted({each[0] for each in fixed}))
+    return _Shape(fixed, re.compile(rf"(?=[{first}]){_WORD}(?:{starts}){rest}"))
 
 
+_WORD = r"(?:(?<![A-Za-z0-9-])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))"
+"""Where a word begins: also after what JSON and addresses write for a character that is none of a word."""
 _DIGIT = r"(?=[\w-]{0,120}\d)"
+_RUN = r"(?=[\w-]{0,120}?(?<![A-Za-z0-9])(?=[A-Za-z]{0,60}\d)(?=\d{0,60}[A-Za-z])[A-Za-z0-9]{6})"
+"""Somewhere letters and digits in one, as random characters come and the words of a name seldom do."""
 _VALUE = r"""[^\s"'`,;&<>\[\]{}()]"""
+_LAST = r"""[^\s"'`,;&<>\[\]{}()\\]"""
+"""The backslash before a quote belongs to the quote."""
 SHAPES = (
     _begins("askbus_", rest=rf"{_DIGIT}[\w-]{{24,}}"),
+    _Shape(("askbus_session",), re.compile(r"(askbus_session(?:_\d{1,5})?=)[\w-]{20,}")),
     _begins("whsec_", rest=r"[A-Za-z0-9+/]{24,}=*"),
-    _begins("sk-", "pk-", "rk-", "xai-", rest=rf"{_DIGIT}[\w-]{{20,}}"),
+    _begins("sk-", "pk-", "rk-", "xai-", rest=rf"{_RUN}[\w-]{{20,}}"),
     _begins("sk_live_", "sk_test_", "rk_live_", "rk_test_", rest=r"[A-Za-z0-9]{16,}"),
     _begins("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", rest=r"\w{22,}"),
     _begins("glpat-", "pypi-", rest=rf"{_DIGIT}[\w-]{{20,}}"),
@@ -63,12 +71,14 @@ SHAPES = (
         ("earer", "EARER", "asic", "ASIC"),
         re.compile(r"(?i)(?<!\w)((?:bearer|basic)[ \t]{1,4})(?=[\w.~+/-]{0,120}\d)[\w.~+/-]{16,}=*"),
     ),
+    _Shape(("token=",), re.compile(r"([?&]token=)(?=[^\s&]{0,120}\d)[\w.~%-]{16,}")),
     _Shape(
-        ("word", "WORD", "ecret", "ECRET", "pwd", "PWD", "key", "Key", "KEY", "token", "Token", "TOKEN"),
+        ("word", "Word", "WORD", "ecret", "ECRET", "pwd", "Pwd", "PWD", "key", "Key", "KEY", "token", "Token", "TOKEN"),
         re.compile(
-            r"(?i)(?<![a-z])((?:password|passwd|pwd|secret|api[_-]?key|secret[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret"
+            r"(?i)(?<![a-z])((?:(?:pg)?password|passwd|pwd|secret|api[_-]?key|secret[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret"
             r"|access[_-]?token|auth[_-]?token|refresh[_-]?token)"
-            rf"""["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?)(?={_VALUE}{{0,120}}\d)(?=[^\s]{{0,120}}[a-z]){_VALUE}{{6,}}"""
+            rf"""\\{{0,8}}["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}(?:\\{{0,8}}["'])?)"""
+            rf"(?={_VALUE}{{0,120}}\d)(?=[^\s]{{0,120}}[a-z]){_VALUE}{{5,}}{_LAST}"
         ),
     ),
 )  # fmt: skip

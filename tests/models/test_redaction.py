@@ -57,7 +57,10 @@ def test_new_credentials_have_the_shapes_that_are_tried() -> None:
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-@pytest.mark.parametrize("around", ["{}", "key {} is wrong", '{{"a": "{}"}}', "x={};y", "({})", "{}\n{}"])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "key {} is wrong", '{{"a": "{}"}}', "x={};y", "({})", "{}\n{}", r'"in\n{}\tJSON"', r"\u0022{}", "?x=%20{}", "OUR_{}"],
+)
 def test_what_has_a_secrets_shape_is_replaced(secret: str, around: str) -> None:
     """Wherever it stands, whole: not a piece of its random part is left."""
     told = Redactor().text(around.format(secret, secret))
@@ -74,6 +77,11 @@ def test_what_has_a_secrets_shape_is_replaced(secret: str, around: str) -> None:
         ("password=hunter2x", f"password={REDACTED}"),
         ('{"api_key": "hunter2x"}', f'{{"api_key": "{REDACTED}"}}'),
         ("host=db password='s3cr3t!' user=x", f"host=db password='{REDACTED}' user=x"),
+        ("Server=db;Uid=me;Pwd=hunter2x;", f"Server=db;Uid=me;Pwd={REDACTED};"),
+        ("PGPASSWORD=hunter2x psql", f"PGPASSWORD={REDACTED} psql"),
+        (json.dumps(json.dumps({"password": "hunter2x"})), json.dumps(json.dumps({"password": REDACTED}))),
+        (f"Cookie: a=b; askbus_session_8080={X}; c=d", f"Cookie: a=b; askbus_session_8080={REDACTED}; c=d"),
+        (f"https://a.example/x?token={X}&a=b", f"https://a.example/x?token={REDACTED}&a=b"),
     ],
 )
 def test_what_is_secret_by_its_place_is_replaced(text: str, told: str) -> None:
@@ -86,6 +94,7 @@ ORDINARY = [
     "password: required", "api_key: a string", "basic internationalization matters", "https://a.example:8080/p@th?x=1",
     "https://user@a.example/", "mailto:mia@a.example", "askbus_question_broker and askbus_session_8080", "sk-learn, pk-fire, hf_model",
     "-----BEGIN CERTIFICATE-----", "eyJ is how a JWT begins", "SUPERCALIFRAGILISTIC" * 4, "SG.1.2", "12:30:45", "token 12",
+    "pk-1042-order-items-by-customer sk-2026-winter-collection-hats", "/v1/x?token=9", "askbus_session_8080=",
 ]  # fmt: skip
 
 
