@@ -1,4 +1,11 @@
-"""E-mail addresses as the database compares them: letter by letter, without case. Pure."""
+"""E-mail addresses as the database compares them: letter by letter, without case; and what none, and no name, is made of. Pure."""
+
+TURNS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+"""Within a class of a pattern: controls, ends of lines, and what turns the rest of a line round (Unicode Standard Annex 9)."""
+UNSEEN = TURNS + r"\u00ad\u200b-\u200f\u2060-\u2065\ufeff\u0130\u212a"
+"""The same with what cannot be seen, and the letters of `looks_like_another`."""
+SHOWN = rf"^[^{TURNS}]*$"
+"""The pattern of names that people are shown."""
 
 
 def folded(email: str) -> str:

@@ -8,6 +8,7 @@ from uuid import UUID
 import asyncpg
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from askbus.access.addresses import UNSEEN
 from askbus.access.credentials import digest, new_secret
 from askbus.access.managing import acting, refusal, require_admin
 from askbus.access.model import Principal, Role
@@ -25,7 +26,7 @@ LIFE = 7 * 24 * 3600
 SHORTEST, LONGEST = 60, 30 * 24 * 3600
 """Seconds."""
 
-Email = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\s@]+@[^\s@]+$", max_length=320)]
+Email = Annotated[str, StringConstraints(strip_whitespace=True, pattern=rf"^[^\s@{UNSEEN}]+@[^\s@{UNSEEN}]+$", max_length=320)]
 Seconds = Annotated[int, Field(ge=SHORTEST, le=LONGEST)]
 
 

@@ -4,12 +4,12 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import structlog
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key, KeySet, RSAKey
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from askbus.errors import AskbusError, Unavailable
 from askbus.outbound.client import Outbound
@@ -30,15 +30,19 @@ SHORTEST_RSA = 2048
 """Bits (RFC 7518, 3.3)."""
 
 
+WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s\\]+$")]
+"""Where a browser is sent, or we ask: no script, and no file."""
+
+
 class Metadata(BaseModel):
     """What an issuer says of itself (OpenID Connect Discovery 1.0, section 3), as far as it is used."""
 
     model_config = ConfigDict(frozen=True)
 
     issuer: str
-    jwks_uri: str
-    authorization_endpoint: str | None = None
-    token_endpoint: str | None = None
+    jwks_uri: WebAddress
+    authorization_endpoint: WebAddress | None = None
+    token_endpoint: WebAddress | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
     authorization_response_iss_parameter_supported: bool = False
 
@@ -155,7 +159,9 @@ def usable_keys(said: Any) -> dict[str | None, Key]:
     """
     keys: dict[str | None, Key] = {}
     for jwk in said.get("keys", ()) if isinstance(said, dict) and isinstance(said.get("keys"), list) else ():
-        if not isinstance(jwk, dict) or jwk.get("kty") not in {"RSA", "EC", "OKP"} or jwk.get("use", "sig") != "sig":
+        if not isinstance(jwk, dict) or jwk.get("kty") not in ("RSA", "EC", "OKP") or jwk.get("use", "sig") != "sig":
+            continue
+        if not isinstance(jwk.get("kid", ""), str):
             continue
         public = {name: value for name, value in jwk.items() if name not in {"d", "p", "q", "dp", "dq", "qi", "oth", "key_ops"}}
         try:

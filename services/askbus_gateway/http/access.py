@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access import preferences, reads, verbs
+from askbus.access.addresses import SHOWN
 from askbus.access.holds import LONGEST_HOLD
 from askbus.access.locales import Locale
 from askbus.access.model import Scope
@@ -27,7 +28,7 @@ class TokenBody(_Body):
     """A token starts with `data:read` alone; `projects` narrows it to some of the owner's. `mcp_hold`: seconds for which
     its calls over MCP may wait for people."""
 
-    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=SHOWN)]
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = (Scope.DATA_READ,)
     projects: Annotated[tuple[UUID, ...], Field(min_length=1, max_length=100)] | None = None
     expires_at: Moment | None = None

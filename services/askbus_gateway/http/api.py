@@ -19,6 +19,7 @@ _USUAL = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
 ]
 """What every answer says that does not say otherwise."""
 

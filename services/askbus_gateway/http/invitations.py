@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access import invitations, joining, reads, verbs
+from askbus.access.addresses import SHOWN
 from askbus.access.managing import require_admin
 from askbus.db.ids import new_id
 from askbus.errors import Conflict, InvalidInput, PermissionDenied, Unauthenticated
@@ -39,7 +40,7 @@ class CodeBody(_Body):
 class AcceptBody(CodeBody):
     """And what one is called: somebody new says so, who is known already keeps their name."""
 
-    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=SHOWN)] | None = None
 
 
 class Sent(BaseModel):

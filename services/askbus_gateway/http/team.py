@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from askbus.access import managing, reads
+from askbus.access.addresses import SHOWN
 from askbus.access.model import NumberCheck, Role
 from askbus.access.zones import TimeZone
 from askbus.db.ids import new_id
@@ -18,7 +19,7 @@ from askbus.runtime.telemetry import traceparent
 from askbus_gateway.http.described import Caller, described, route
 from askbus_gateway.http.gate import Gate, body, command_id, path_id, present, query, require_person
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=SHOWN)]
 
 
 class _Body(BaseModel):
