@@ -117,7 +117,7 @@ REQUIREMENTS: dict[str, str] = {
     "M5": WHOLE,
     "M6": "eight of the twelve; datasets, charts and previews join when they work",
     "M7": WHOLE,
-    "M9": "waits, progress, holds by client and token, the dedupe key; no URL elicitation yet",
+    "M9": WHOLE,
     "M10": WHOLE,
     "M11": "the suite, the official clients, the inspector; coding agents by their addresses and configurations, not by running them",
     "M12": WHOLE,

@@ -7,6 +7,7 @@ import structlog
 
 from askbus.access.identities import drop_sign_ins
 from askbus.access.invitations import expire_due as expire_invitations
+from askbus.access.mcp_states import drop_states
 from askbus.access.verbs import drop_login_codes, expire_sessions, expire_tokens
 from askbus.actions.verbs import expire_due as expire_actions
 from askbus.approvals.verbs import expire_due as expire_approvals
@@ -79,7 +80,8 @@ class Sweep:
             log.info("standing_approvals.expired", count=len(expired))
 
     async def expire_credentials(self) -> None:
-        """The same for sessions, API tokens and invitations; sign-in codes and begun sign-ins that nobody can use any more are deleted."""
+        """The same for sessions, API tokens and invitations; sign-in codes, begun sign-ins and states of calls over MCP that
+        nobody can use any more are deleted."""
         while expired := await expire_sessions(self.pool, batch=BATCH):
             log.info("sessions.expired", count=len(expired))
         while expired := await expire_tokens(self.pool, batch=BATCH):
@@ -90,6 +92,8 @@ class Sweep:
             log.info("login_codes.dropped", count=len(dropped))
         while left := await drop_sign_ins(self.pool, batch=BATCH):
             log.info("sign_ins.dropped", count=left)
+        while stale := await drop_states(self.pool, batch=BATCH):
+            log.info("mcp_states.dropped", count=stale)
 
     async def drop_oauth(self) -> None:
         """Deletes access and refresh tokens past their time, codes that are known as replays no longer, and apps that nobody used."""

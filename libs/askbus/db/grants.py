@@ -21,7 +21,7 @@ HASHED = (
 )  # fmt: skip
 DELETED_BY_EXPIRY = (
     "change_log", "login_links", "sign_in_attempts", "threads", "attachments", "webhook_deliveries", "rate_limits",
-    "oauth_clients", "oauth_requests", "oauth_access_tokens", "oauth_refresh_tokens",
+    "mcp_states", "oauth_clients", "oauth_requests", "oauth_access_tokens", "oauth_refresh_tokens",
 )  # fmt: skip
 
 

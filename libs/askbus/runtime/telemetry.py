@@ -2,18 +2,19 @@
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
+from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
-from opentelemetry.trace import Span, SpanKind, StatusCode
+from opentelemetry.trace import Link, Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from pydantic import BaseModel
 
@@ -96,6 +97,21 @@ def mark(request: BaseModel) -> None:
             current.set_attribute(name, str(value))
 
 
+LONGEST_STATE = 512
+"""Characters of a `tracestate` that is taken over (W3C Trace Context, section 3.3.1.5: at least so many)."""
+
+
+def carried_trace(traceparent: object, tracestate: object = None) -> Context | None:
+    """The trace that a message carries in itself, by the values of these keys (W3C Trace Context). None where that is no trace."""
+    if not isinstance(traceparent, str):
+        return None
+    carrier = {"traceparent": traceparent}
+    if isinstance(tracestate, str) and len(tracestate) <= LONGEST_STATE:
+        carrier["tracestate"] = tracestate
+    context = _PROPAGATOR.extract(carrier, Context())
+    return context if trace.get_current_span(context).get_span_context().is_valid else None
+
+
 @contextmanager
 def span(
     name: str, *, kind: SpanKind = SpanKind.INTERNAL, parent: str | None = None, **attributes: str | int | float
@@ -105,11 +121,28 @@ def span(
     An exception that leaves it marks it as an error by kind; its words may hold content and are not recorded.
     """
     context = _PROPAGATOR.extract({"traceparent": parent}) if parent else otel_context.get_current()
+    with _span(name, kind, context, attributes) as current:
+        yield current
+
+
+@contextmanager
+def span_of_message(name: str, carried: Context, **attributes: str | int | float) -> Iterator[Span]:
+    """The same around what a message asks for that carries its trace in itself. The span of what brought it is linked."""
+    around = trace.get_current_span().get_span_context()
+    with _span(name, SpanKind.SERVER, carried, attributes, [Link(around)] if around.is_valid else []) as current:
+        yield current
+
+
+@contextmanager
+def _span(
+    name: str, kind: SpanKind, context: Context, attributes: Mapping[str, str | int | float], links: Sequence[Link] = ()
+) -> Iterator[Span]:
     with _tracer.start_as_current_span(
         name,
         context=context,
         kind=kind,
-        attributes=redact_value(attributes),
+        links=links,
+        attributes=redact_value(dict(attributes)),
         record_exception=False,
         set_status_on_exception=False,
     ) as current:

@@ -7,6 +7,7 @@ where a name of somebody else's may lead to this port, are Host and Origin held 
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from urllib.parse import urlsplit
 
 import structlog
@@ -27,6 +28,7 @@ from askbus.incoming import LARGEST_BODY, refuse_hostile
 from askbus.limits.model import Limited
 from askbus.oauth.model import ACCESS_PREFIX
 from askbus.oauth.reads import mcp_is_off, principal_of_access_token
+from askbus.runtime.telemetry import carried_trace, span_of_message
 from askbus_gateway.http.gate import LOOPBACK, Gate, read, refusal, while_connected
 from askbus_gateway.mcp.protocol import (
     STATUS,
@@ -160,10 +162,21 @@ class Door:
     async def _message(self, incoming: Incoming, by: Principal, report: Report) -> tuple[bytes, int]:
         """The response to a request, and its status."""
         try:
-            return response(incoming.id, await self.server.result(incoming, by, report)), 200
+            with self._traced(incoming):
+                return response(incoming.id, await self.server.result(incoming, by, report)), 200
         except ProtocolError as error:
             error.request_id = incoming.id
             return protocol_refusal(error), STATUS.get(error.code, 200) if incoming.modern else 200
+
+    def _traced(self, incoming: Incoming) -> AbstractContextManager[object]:
+        """A span of the message's own, where it carries a trace in `_meta` (2026-07-28, `_meta`): the client's call goes before whatever
+        the HTTP request continues, which is linked (OpenTelemetry, semantic conventions for MCP, context propagation)."""
+        trace = carried_trace(incoming.meta.get("traceparent"), incoming.meta.get("tracestate"))
+        if trace is None:
+            return nullcontext()
+        tool = self.server.called(incoming)
+        name = "mcp" if tool is None else f"tools/call {tool.name}"
+        return span_of_message(name, trace, **{"mcp.protocol.version": incoming.revision})
 
     async def _batch(self, request: Request, sent: list[JsonValue], by: Principal) -> Response:
         """2025-03-26 alone has batches: each message for itself and counted as one, all at once, and one response for all of them. Where

@@ -11,8 +11,14 @@ from askbus_gateway.mcp.tool import Call, Progress
 
 T = TypeVar("T")
 
-PATIENT = frozenset({"claude-code", "mcp-inspector", "inspector-client"})
-"""Clients known to wait for five minutes, by the name that they give themselves or by the first product of their User-Agent."""
+PATIENT = {"claude-code": False, "mcp-inspector": True}
+"""Clients known to bear a call of four minutes, and whether only one that reports progress; by the name that they give themselves, or by
+the first product of their User-Agent.
+
+Claude Code: its `clientInfo` is `claude-code` (github.com/anthropics/claude-code, issue 43299) and its User-Agent `claude-code/<version>`;
+calls over Streamable HTTP end near 352 s (issue 93143). The MCP inspector, 2.12 (its package): 60 s, counted anew at each report. Its 0.x,
+by the name `inspector-client`, bears at most 60 s in all once it hears of progress (client/src/lib/constants.ts), and is none of them.
+"""
 PATIENT_HOLD = 240.0
 """Seconds for which those are held."""
 
@@ -44,8 +50,14 @@ class Holding:
         if seconds <= self.usual:
             return seconds
         set_by_owner = await holds.hold_of(self.waiting.gate.pool, call.by)
-        usual = max(self.usual, PATIENT_HOLD) if call.incoming.client.lower() in PATIENT else self.usual
-        return min(seconds, usual if set_by_owner is None else set_by_owner)
+        return min(seconds, self._usual(call) if set_by_owner is None else set_by_owner)
+
+    def _usual(self, call: Call) -> float:
+        """Seconds for which this client is held where nobody said otherwise."""
+        wants_progress = PATIENT.get(call.incoming.client.lower())
+        if wants_progress is None or (wants_progress and call.incoming.progress_token is None):
+            return self.usual
+        return max(self.usual, PATIENT_HOLD)
 
     async def _report(self, call: Call, seconds: float) -> None:
         waited = self.every

@@ -18,6 +18,7 @@ from askbus.questions.sets import MOST_IN_SET, AskQuestions, AskSet
 from askbus_gateway.http.question_sets import AskSetBody
 from askbus_gateway.http.questions import AskBody
 from askbus_gateway.http.waiting import Asked
+from askbus_gateway.mcp.elicitation import AnswerPage
 from askbus_gateway.mcp.holding import Holding
 from askbus_gateway.mcp.places import in_a_project
 from askbus_gateway.mcp.protocol import Object
@@ -63,6 +64,7 @@ class QuestionTools:
         self.gate = holding.waiting.gate
         self.waiting = holding.waiting
         self.pages = pages
+        self.page = AnswerPage(holding.waiting.gate.pool, pages)
 
     def tools(self) -> list[Tool]:
         return [
@@ -106,12 +108,18 @@ class QuestionTools:
         ]
 
     async def ask(self, call: Call) -> Outcome:
-        """One question, or a set: all of it or none."""
+        """One question, or a set: all of it or none. A call that comes back from a question's page asks nothing."""
+        back = await self.page.back(call)
+        if back is not None:
+            question_id, seconds = back
+            return await self._told(call, (question_id,), seconds)
         if call.arguments.get("questions") is None:
             said = read(AskBody, await in_a_project(self.gate.pool, call.by, call.arguments))
             await self.gate.limits.take(Limited.ASK, call.by)
             ask = Ask.model_validate(said.model_dump(exclude={"wait_seconds"}, exclude_unset=True))
             asked = await self.gate.commands.ask(AskQuestion(command_id=uuid4(), by=call.by, question_id=new_id(), ask=ask))
+            if said.wait_seconds and self.page.opens(call, asked):
+                return await self.page.send(call, asked)
             return await self._told(call, (asked.id,), said.wait_seconds)
         several = read(AskSetBody, await self._placed(call))
         await self.gate.limits.take(Limited.ASK, call.by, len(several.questions))
