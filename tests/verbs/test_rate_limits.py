@@ -14,7 +14,7 @@ from askbus.db.pool import Pool, open_pool
 from askbus.errors import RateLimited
 from askbus.limits.limiter import Limiter
 from askbus.limits.model import Bucket, Limited
-from askbus.limits.verbs import expire_due, take, take_some
+from askbus.limits.verbs import Taken, expire_due, take, take_some
 from askbus.testing.servers import TestDatabase
 from askbus.testing.waiting import until
 
@@ -100,6 +100,15 @@ async def test_who_wants_more_than_a_bucket_holds_gets_it_when_it_is_full(gatewa
         await take(gateway, bucket, "mia", 20, now=at(0))
     assert refused.value.details["retry_after"] == 6
     await take(gateway, bucket, "mia", 20, now=at(6))
+
+
+async def test_a_clock_that_is_set_back_keeps_nobody_out_for_long(gateway: Pool) -> None:
+    """By a little, nothing is given that would not have been; by an hour, an emptied bucket is as any other that is empty."""
+    bucket, key = Bucket(Limited.ASK, 6, 60), uuid4()
+    assert (await take_some(gateway, bucket, key, most=6, now=at(3600))).permits == 6
+    assert (await take_some(gateway, bucket, key, now=at(3595))).wait == timedelta(seconds=15)
+    assert await take_some(gateway, bucket, key, now=START) == Taken(0, timedelta(seconds=10))
+    assert [(await take_some(gateway, bucket, key, now=at(10))).permits for _ in range(2)] == [1, 0]
 
 
 async def test_of_many_at_once_just_the_limit_is_let_through(gateway: Pool) -> None:
