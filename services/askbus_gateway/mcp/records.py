@@ -68,16 +68,16 @@ class RecordTools:
         )
 
     async def query(self, call: Call) -> Reply:
-        """The tool of the same name, called directly. A deployment's catalogue may say that records belong to projects."""
+        """The tool of the same name, called directly, which says itself what is wrong with its arguments. A deployment's catalogue may say
+        that records belong to projects."""
         placed = await in_a_project(self.gate.pool, call.by, call.arguments)
         project_id = read(InProject, {"project_id": placed["project_id"]}).project_id
-        plan = read(QueryPlan, {name: value for name, value in placed.items() if name != "project_id"})
         command = CallTool(
             command_id=uuid4(),
             by=call.by,
             project_id=project_id,
             name=QUERY_RECORDS.name,
-            arguments=plan.model_dump(mode="json", by_alias=True, exclude_unset=True),
+            arguments={name: value for name, value in placed.items() if name != "project_id"},
         )
         await self.gate.limits.take(Limited.TOOLS, call.by)
         answer = await self.gate.commands.ask(command, timeout=self.seconds)

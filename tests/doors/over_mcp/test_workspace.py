@@ -95,6 +95,9 @@ async def test_the_same_request_through_both_doors_gives_the_same(stage: Stage, 
         plan = {"collection": "customers", "fields": ["name"], "limit": 2}
         rows = await rest(client, "POST", "/v1/tools/query_records", json={"project_id": north, "arguments": plan})
         assert (await call(client, "query_records", plan))["structuredContent"] == rows["content"]
+        for bad in ({**plan, "limit": 501}, {**plan, "colour": "red"}, {**plan, "collection": "nope"}, {"fields": None}):
+            refused = await rest(client, "POST", "/v1/tools/query_records", json={"project_id": north, "arguments": bad})
+            assert json.loads((await call(client, "query_records", bad))["content"][0]["text"]) == refused
         for tool, path, given in (
             ("search_workspace", "/v1/search", {"query": "order", "limit": 3}),
             ("get_workspace_activity", "/v1/activity", {"limit": 3}),
