@@ -117,7 +117,7 @@ REQUIREMENTS: dict[str, str] = {
     "M5": WHOLE,
     "M6": "eight of the twelve; datasets, charts and previews join when they work",
     "M7": WHOLE,
-    "M9": WHOLE,
+    "M9": WHOLE,  # pages are opened from 2026-07-28 on: before, clients say that they can in `initialize` alone, and there are no sessions
     "M10": WHOLE,
     "M11": "the suite, the official clients, the inspector; coding agents by their addresses and configurations, not by running them",
     "M12": WHOLE,
