@@ -18,7 +18,7 @@ Anything else that escapes is turned into `Internal` at the door: logged with it
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from askbus.redaction import redact, redact_value
 
@@ -116,3 +116,19 @@ BY_CODE: dict[str, type[AskbusError]] = {
         TooLarge, RateLimited, Internal, Unavailable, TimedOut,
     )
 }  # fmt: skip
+
+
+def problems(error: ValidationError) -> list[tuple[str, str]]:
+    """Where input is wrong (`operations.0.values`; nothing for the whole) and how, without repeating it. A list is not called too short
+    for want of the items that are wrong themselves."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    places = [one["loc"] for one in found]
+
+    def follows(place: tuple[int | str, ...]) -> bool:
+        return any(len(other) > len(place) and other[: len(place)] == place for other in places)
+
+    return [
+        (".".join(map(str, one["loc"])), one["msg"].removeprefix("Value error, "))
+        for one in found
+        if not (one["type"] == "too_short" and follows(one["loc"]))
+    ]

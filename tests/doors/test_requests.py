@@ -163,6 +163,22 @@ NO_QUESTIONS = [
 ]
 
 
+SAID: list[tuple[dict[str, object], str]] = [
+    ({"text": "x", "options": ["a", "a"]}, "options must differ from each other"),
+    ({"text": "x", "multiple": True}, "multiple needs options to choose from"),
+    ({"text": ""}, "text: String should have at least 1 character"),
+]
+
+
+@pytest.mark.requirement("I12")
+async def test_a_refusal_says_what_is_wrong_in_words_of_ours(mia: httpx2.AsyncClient, company: Company) -> None:
+    """Without the library's own words for its kinds of errors."""
+    for wrong, says in SAID:
+        refused = await mia.post("/v1/questions", json={"project_id": str(company.north), **wrong})
+        assert refused.status_code == 400
+        assert refused.json()["message"] == says
+
+
 @pytest.mark.requirement("I12")
 async def test_what_is_no_question_is_refused_with_a_sentence(mia: httpx2.AsyncClient, company: Company, pool: Pool) -> None:
     """400 and what is wrong, without repeating what was sent."""

@@ -27,7 +27,7 @@ from askbus.bus.accounts import VERBS
 from askbus.bus.connection import Connection, settle
 from askbus.bus.envelope import Command, Reply, Service
 from askbus.db.outages import is_outage
-from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut, TooLarge, Unavailable
+from askbus.errors import AskbusError, Internal, InvalidInput, TimedOut, TooLarge, Unavailable, problems
 from askbus.incoming import DEEPEST_JSON, refuse_hostile, refuse_large
 from askbus.runtime import telemetry
 
@@ -150,8 +150,7 @@ def _subscribe(
 
 
 def _what_is_wrong(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'body'}: {problem['msg']}" for problem in problems[:5])
+    return "; ".join(f"{where or 'body'}: {how}" for where, how in problems(error)[:5])
 
 
 class _Requests:

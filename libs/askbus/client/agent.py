@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from askbus.client.ids import new_question_id
 from askbus.client.patience import PATIENCE
-from askbus.errors import InvalidInput
+from askbus.errors import InvalidInput, problems
 from askbus.questions.answer import AnswerSchema
 from askbus.questions.attention import Escalation, Reminder
 from askbus.questions.model import (
@@ -170,6 +170,4 @@ def valid(model: type[M], **said: object) -> M:
     try:
         return model.model_validate(said)
     except ValidationError as error:
-        problems = error.errors(include_url=False, include_context=False, include_input=False)
-        words = (f"{'.'.join(map(str, problem['loc'])) or 'ask'}: {problem['msg']}" for problem in problems[:5])
-        raise InvalidInput("; ".join(words)) from None
+        raise InvalidInput("; ".join(f"{where}: {how}" if where else how for where, how in problems(error)[:5])) from None

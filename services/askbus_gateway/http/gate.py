@@ -29,6 +29,7 @@ from askbus.errors import (
     TooLarge,
     Unauthenticated,
     Unavailable,
+    problems,
 )
 from askbus.identity.tokens import looks_like_jwt
 from askbus.incoming import LARGEST_BODY, NO_NUL, refuse_hostile
@@ -162,13 +163,9 @@ def query(request: Request, model: type[B]) -> B:
 
 def invalid(error: ValidationError) -> InvalidInput:
     """What is wrong, field by field, without repeating what was sent."""
-    problems: list[JsonValue] = []
-    words = []
-    for problem in error.errors(include_url=False, include_context=False, include_input=False):
-        where = ".".join(str(part) for part in problem["loc"])
-        problems.append({"field": where, "problem": problem["msg"]})
-        words.append(f"{where}: {problem['msg']}" if where else problem["msg"])
-    return InvalidInput("; ".join(words[:5]), {"errors": problems[:50]})
+    found = problems(error)
+    listed: list[JsonValue] = [{"field": where, "problem": how} for where, how in found[:50]]
+    return InvalidInput("; ".join(f"{where}: {how}" if where else how for where, how in found[:5]), {"errors": listed})
 
 
 async def read(request: Request, most: int = LARGEST_BODY) -> bytes:

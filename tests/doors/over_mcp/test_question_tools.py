@@ -214,6 +214,18 @@ async def test_a_wait_survives_the_end_of_its_gateway(
         assert (found["id"], found["answer"]) == (first["id"], "yes")
 
 
+@pytest.mark.requirement("M6")
+async def test_a_wrong_operation_is_named_and_its_list_is_not_blamed_for_it(stage: Stage, agent: Agent) -> None:
+    """One fault, one problem: the only operation is wrong, and nobody is told that there are none."""
+    given = {key: value for key, value in update({"email": "new@example.com"}).items() if key != "id"}
+    async with stage.running.client(agent) as robot:
+        wrong = failure_of(await call(robot, "propose_changes", {"operations": [given]}))
+        none = failure_of(await call(robot, "propose_changes", {"operations": []}))
+    assert wrong["message"] == "operations.0.id: Field required"
+    assert [one["field"] for one in wrong["details"]["errors"]] == ["operations.0.id"]
+    assert [one["field"] for one in none["details"]["errors"]] == ["operations"]
+
+
 @pytest.mark.requirement("R22", "R1", "M6")
 async def test_a_proposal_is_followed_with_the_question_tools(stage: Stage, agent: Agent) -> None:
     """Proposed pending, listed, found by its dedupe key, taken back; another is waited for, confirmed by a person and applied."""
