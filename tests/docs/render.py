@@ -95,6 +95,7 @@ def tool_section(spec: ToolSpec) -> str:
             f"Needs the scope `{spec.scope.value}`; {where}. People read “{spec.label.doing}”, then “{spec.label.done}”.\n",
             *fields("parameter", takes),
             "",
+            *parts(takes),
             *fields("result", returns),
             "",
         ]
@@ -106,9 +107,19 @@ def fields(title: str, schema: dict[str, Any]) -> list[str]:
     definitions, required = schema.get("$defs", {}), schema.get("required", ())
     rows = [f"| {title} | type | |", "| --- | --- | --- |"]
     for name, part in schema.get("properties", {}).items():
-        needed = ", required" if name in required and title == "parameter" else ""
+        needed = ", required" if name in required and title != "result" else ""
         rows.append(f"| `{name}` | {kind(part, definitions)}{needed} | {part.get('description', '')} |")
     return rows
+
+
+def parts(schema: dict[str, Any]) -> list[str]:
+    """The objects that parameters are made of: each by its name, what it is, and a table of its fields."""
+    lines = []
+    for name, part in schema.get("$defs", {}).items():
+        if "properties" in part:
+            about = f": {part['description']}" if "description" in part else ""
+            lines += [f"**{name}**{about}", "", *fields("field", {**part, "$defs": schema["$defs"]}), ""]
+    return lines
 
 
 def kind(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
