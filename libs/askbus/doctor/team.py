@@ -56,7 +56,7 @@ async def _reached(settings: Settings, records: Records) -> AsyncIterator[Findin
     writable = sum(not one.read_only for one in schema.collections.values())
     yield ok(
         RECORDS,
-        f"{len(schema.collections)} collections can be read, {writable} of them changed; {hidden} columns are on the deny list.",
+        f"{len(schema.collections)} collections can be read, {writable} of them changed; columns on the deny list: {hidden}.",
     )
     async with records.reading() as connection:
         made, usable = (await connection.execute(statement("ledger_rights"))).one()

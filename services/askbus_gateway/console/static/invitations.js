@@ -42,7 +42,7 @@ export class Invitations {
     const facts = [
       invitation.demo ? 'demo user' : invitation.role,
       `by ${invitation.invited_by_name}`,
-      moment(invitation.expires_at, 'works until '),
+      moment(invitation.expires_at, 'ends '),
       !invitation.stands && el('span', { class: 'escalated' }, 'its sender may not invite any more'),
     ];
     const text = el(
