@@ -36,7 +36,8 @@ REQUIREMENTS: dict[str, str] = {
     "C27": WHOLE,
     "C28": WHOLE,
     "C29": WHOLE,
-    "C30": "schemas, argument check, REST and documents come from two models, own tools' too; no MCP and no citations yet",
+    "C30": "schemas, argument check, REST and documents come from two models, own tools' too; over MCP the arguments do, results of "
+    "records and questions are described by hand, and own tools are not offered; no citations yet",
     "C31": WHOLE,
     "C32": WHOLE,
     "C33": WHOLE,
@@ -102,7 +103,7 @@ REQUIREMENTS: dict[str, str] = {
     "I3": WHOLE,
     "I4": "for what exists: the scopes of data, charts and datasets guard nothing yet",
     "I5": WHOLE,
-    "I6": "every route, entity of streams and agents' door on the bus by tables; tools over MCP and commands of the bus noun by noun",
+    "I6": WHOLE,
     "I7": WHOLE,
     "I8": WHOLE,
     "I9": "webhooks' secrets, their rotation, masks as a rule; keys of providers and remote servers do not exist yet",

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-TOGETHER = ("faults", "browser", "loop", "frontends", "probes", "doors/files", "doors/over_mcp", "doors/own", "mcp_clients")
+TOGETHER = (
+    *("faults", "browser", "loop", "frontends", "probes", "mcp_clients"),
+    *("doors/files", "doors/isolation", "doors/over_mcp", "doors/own"),
+)
 """Folders whose tests share one stack: one process runs them all, and the stack ends with them."""
 
 APART = ("flows", "stack")

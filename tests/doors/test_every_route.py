@@ -1,6 +1,6 @@
 """Every route of the gateway, those of tomorrow too: nobody gets anywhere without credentials that work.
 
-Who has some and should get nothing is in the table of tests/doors/isolation.py.
+Who has some and should get nothing is in the table of tests/doors/isolation/routes.py.
 """
 
 import re

@@ -1,31 +1,23 @@
 """The doors of agents on the bus, by one table: what the token of somebody else gets of a question and an action of Mia's agent (I6)."""
 
 import json
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from tests.doors.isolation.furnished import Furnished
+from tests.doors.isolation.table import UUIDS
 
-from askbus.access.model import TOKEN_SCOPES, Role, Scope
+from askbus.access.model import TOKEN_SCOPES, Scope
 from askbus.bus.connection import Connection, connect
-from askbus.bus.envelope import Service
-from askbus.bus.provision import provision
 from askbus.bus.subjects import agent_inbox, agent_request
 from askbus.db.ids import new_id
-from askbus.db.pool import Pool
 from askbus.testing.actions import create
-from askbus.testing.composed import compose
-from askbus.testing.people import Agent, Company, give_token, hire
-from askbus.testing.records import TeamDatabase
-from askbus.testing.servers import Server, TestDatabase
-from askbus_action_applier import app as applier
+from askbus.testing.people import Agent, give_token
 from askbus_action_applier.doors import Doors as ActionDoors
-from askbus_question_broker import app as broker
 from askbus_question_broker.doors import Doors as QuestionDoors
 
-ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 AGENTS = ("stranger", "other", "reader", "south")
 """Tokens: of the owner of another workspace; of a member who sees the project south alone; of Mia's, to read records and nothing else; of
 the owner's with every scope, for the project south alone."""
@@ -48,7 +40,7 @@ TABLE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "action.untold": ("00x0", {}),
     "action.heard": ("00x0", {"action_id": "{action}", "heard": 1}),
 }
-"""As in isolation.py: `.` is not_found and what a made-up id gets, `x` permission_denied and the same, `0` answered with nothing of it, as
+"""As in table.py: `.` is not_found and what a made-up id gets, `x` permission_denied and the same, `0` answered with nothing of it, as
 for a made-up id: what an agent says that it heard is taken, and moves nothing that is another's."""
 
 
@@ -56,25 +48,20 @@ Robot = tuple[Agent, Connection]
 
 
 @pytest.fixture
-async def robots(
-    database: TestDatabase, nats_server: Server, company: Company, pool: Pool, shop: TeamDatabase
-) -> AsyncIterator[Mapping[str, Robot]]:
-    """The agents and Mia's own, each connected, over the two owners that have doors."""
-    other = await hire(pool, company.workspace_id, "other", Role.MEMBER, projects=(company.south,))
-    every = tuple(TOKEN_SCOPES)
+async def robots(furnished: Furnished, bus: str) -> AsyncIterator[Mapping[str, Robot]]:
+    """The agents and Mia's own, each connected."""
+    company, pool, every = furnished.company, furnished.pool, tuple(TOKEN_SCOPES)
     agents = {
         "mine": await give_token(pool, company["mia"]),
         "stranger": await give_token(pool, company["stranger"], every),
-        "other": await give_token(pool, other, every),
+        "other": await give_token(pool, furnished.people["other"], every),
         "reader": await give_token(pool, company["mia"], (Scope.DATA_READ,)),
         "south": await give_token(pool, company["owner"], every, (company.south,)),
     }
-    await provision(nats_server.url, ack_wait=1)
-    services = [(Service.QUESTION_BROKER, broker.make_app), (Service.ACTION_APPLIER, applier.make_app)]
-    async with compose(database, nats_server.url, services, records_url=shop.url), AsyncExitStack() as opened:
+    async with AsyncExitStack() as opened:
         found = {}
         for who, agent in agents.items():
-            nc = await connect(nats_server.url, "agent", agent_inbox(agent.id))
+            nc = await connect(bus, "agent", agent_inbox(agent.id))
             opened.push_async_callback(nc.close)
             found[who] = (agent, nc)
         yield found
@@ -96,19 +83,19 @@ def cell(real: Any, made_up: Any) -> str:
     code = (real["error"] or {}).get("code")
     if code in {"not_found", "permission_denied"} and real == made_up:
         return "." if code == "not_found" else "x"
-    nothing = code is None and ID.sub("", json.dumps(real)) == ID.sub("", json.dumps(made_up))
+    nothing = code is None and UUIDS.sub("", json.dumps(real)) == UUIDS.sub("", json.dumps(made_up))
     return "0" if nothing and "kestrel" not in json.dumps(real) else json.dumps([real, made_up])
 
 
 @pytest.mark.requirement("I6", "I4")
-async def test_no_agent_gets_what_is_anothers_at_any_door(robots: Mapping[str, Robot], company: Company) -> None:
+async def test_no_agent_gets_what_is_anothers_at_any_door(robots: Mapping[str, Robot], furnished: Furnished) -> None:
     """Door by door; and Mia's own agent does get an answer to each, so that no refusal is for another reason."""
     served = {f"question.{verb}" for verb in QuestionDoors.table(QuestionDoors.__new__(QuestionDoors))} | {
         f"action.{verb}" for verb in ActionDoors.table(ActionDoors.__new__(ActionDoors))
     }
     assert served == TABLE.keys()
     mine = robots["mine"]
-    north = str(company.north)
+    north = str(furnished.company.north)
     found = {}
     for door, (_cells, body) in TABLE.items():
         ids = {"north": north, "new": str(new_id())}

@@ -1,40 +1,16 @@
-"""Who gets what of what is another's, at every route: one table (I6). `tests/doors/test_isolation.py` tries each cell over HTTP.
-
-The scene is the project north and what Mia made there. Each row is a request that whoever is entitled gets an answer to; the cells say what
-the others get, in the order of CALLERS:
-
-    .   it does not exist: 404, the very answer that a made-up id gets
-    x   refused: 403, and again what a made-up id gets, so that it says nothing of the id
-    !   refused as wrong: 400, and what a made-up id gets
-    0   answered, with nothing of what the scene holds
-    +   answered: they may
+"""Every route, and each entity of the streams of events: who gets what. Tried by `test_routes.py`; the letters are those of table.py.
 
 Dead credentials (none, made up, revoked, expired, of an ended session) get 401 at every route: tests/doors/test_every_route.py.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from tests.doors.isolation.table import Row
 
 CALLERS = ("stranger", "other", "viewer", "demo", "reader", "south")
 """The owner of another workspace; a member of this one who sees the project south alone; a viewer and a demo user of north; a token of
 Mia's that may read records and nothing else; a token of the owner's with every scope, for the project south alone."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A request and its cells. `{thing}` in its path, body or query is the id of a fresh thing of the scene; `may` is who is entitled.
-
-    `shows`: a text that says that an answer holds something of the scene, where no id and no kestrel does.
-    """
-
-    route: str
-    cells: str
-    may: str = "mia"
-    body: Mapping[str, Any] | None = None
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    shows: str | None = None
 
 
 ADA: Mapping[str, Any] = {
@@ -61,12 +37,15 @@ ROUTES: tuple[Row, ...] = (
     Row("PATCH /v1/me", "000xxx", body={"locale": "de"}),
     Row("GET /v1/me/password", "0000xx"),
     Row("GET /v1/session/workspaces", "0000xx"),
+    Row("POST /v1/session/workspace", "....xx", may="mover", body={"workspace_id": "{workspace}"}),
+    Row("GET /v1/sign-in", "000000"),
+    Row("GET /v1/openapi.json", "000000"),
     Row("GET /v1/tokens", "0000xx"),
     Row("POST /v1/tokens", "!!+xxx", body={"name": "kestrel", "projects": ["{north}"]}),
     Row("DELETE /v1/tokens/{token}", "....xx"),
     Row("GET /v1/projects", "000000"),
     Row("GET /v1/projects/{north}/members", "..+++.", shows='"mia"'),
-    Row("GET /v1/questions", "0000x0"),
+    Row("GET /v1/questions", "00++x0"),
     Row("POST /v1/questions", "..xxx.", body={"project_id": "{north}", "text": "kestrel"}),
     Row("POST /v1/questions/batch", "..xxx.", body={"questions": [{"project_id": "{north}", "text": "kestrel"}]}),
     Row("GET /v1/questions/batch", "..++x.", query={"ids": "{question}"}),
@@ -79,7 +58,7 @@ ROUTES: tuple[Row, ...] = (
     Row("POST /v1/questions/{question}/ask-back", "..xxx.", may="max", body={"text": "kestrel?"}),
     Row("POST /v1/questions/{question}/cancel", "..xxx.", body={}),
     Row("POST /v1/questions/{question}/snooze", "..xxx.", may="max", body={"until": None}),
-    Row("GET /v1/actions", "0000x0"),
+    Row("GET /v1/actions", "00++x0"),
     Row("POST /v1/actions", "..xxx.", body={"project_id": "{north}", "operations": [ADA]}),
     Row("GET /v1/actions/{action}", "..++x."),
     Row("POST /v1/actions/{action}/confirm", "..xxxx", body={"digest": "{digest}"}),
@@ -95,7 +74,7 @@ ROUTES: tuple[Row, ...] = (
     Row("POST /v1/turns/{undo_turn}/undo", "..xxxx", body={}),
     Row("GET /v1/undos/{undo}", "..++x."),
     Row("GET /v1/trail", "00++x0", shows='"mia"', query={"action_id": "{action}"}),
-    Row("GET /v1/standing-approvals", "0000xx"),
+    Row("GET /v1/standing-approvals", "00++xx"),
     Row(
         "POST /v1/standing-approvals",
         "..xxxx",
@@ -137,6 +116,7 @@ ROUTES: tuple[Row, ...] = (
     Row("GET /v1/search", "..+++.", shows='"name":"north"', query={"project_id": "{north}"}),
     Row("GET /v1/activity", "00+++0"),
     Row("GET /v1/metrics", "000000"),
+    Row("POST /v1/metrics/orders_in_all", "..+++.", shows='"metric":"orders_in_all"', body={"project_id": "{north}"}),
     Row("GET /v1/usage", "000000"),
     Row("GET /v1/events", "00++00"),
     Row("GET /v1/changes", "00++00"),
@@ -163,6 +143,7 @@ ROUTES: tuple[Row, ...] = (
     Row("POST /v1/invitations", "!xxxxx", may="admin", body={"email": "kestrel@new.example", "projects": ["{north}"]}),
     Row("POST /v1/invitations/{invitation}/renew", ".xxxxx", may="admin", body={}),
     Row("DELETE /v1/invitations/{invitation}", ".xxxxx", may="admin"),
+    Row("POST /v1/invitations/look-at", "++++++", body={"code": "{code}"}),
     Row("GET /v1/audit", "0xxxxx", may="admin"),
     Row("GET /v1/audit/export", "0xxxxx", may="admin"),
     Row("GET /v1/connected-apps", "0000xx", may="admin"),
@@ -186,18 +167,13 @@ STREAMS: Mapping[str, str] = {
 """Each entity of the streams of events: who is told of it (+) and who hears nothing (.), of all that happens while the routes are tried."""
 
 ELSEWHERE: Mapping[str, str] = {
-    "GET /v1/openapi.json": "tells nothing of what is stored: tests/doors/test_openapi.py",
     "POST /v1/session": "asks for a code: tests/doors/test_access.py",
     "DELETE /v1/session": "ends the caller's own session alone: tests/doors/test_access.py",
-    "GET /v1/sign-in": "tells how one may sign in, and nothing of what is stored: tests/signin/test_passwords.py",
     "POST /v1/session/password": "asks for a password: tests/signin/test_passwords.py",
     "POST /v1/password": "asks for a code: tests/signin/test_passwords.py",
     "PUT /v1/me/password": "changes the caller's own alone: tests/signin/test_passwords.py",
     "POST /v1/sign-in/{}": "goes to an issuer: tests/signin/test_providers.py",
     "GET /v1/sign-in/{}/callback": "comes back from an issuer: tests/signin/test_providers.py",
-    "POST /v1/session/workspace": "ends the caller's own session; into one's own workspaces alone: tests/signin/test_passwords.py",
-    "POST /v1/invitations/look-at": "asks for a code: tests/doors/test_invitations.py",
     "POST /v1/invitations/accept": "asks for a code: tests/doors/test_invitations.py",
-    "POST /v1/metrics/{}": "there is none without a deployment's own module: tests/metrics",
 }
 """Routes that show nothing of a scene, and who tries them."""

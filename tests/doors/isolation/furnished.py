@@ -8,12 +8,16 @@ from uuid import UUID, uuid4
 import httpx2
 from tests.webhooks.conftest import KEY
 
+from askbus.access import verbs as access
 from askbus.access.model import TOKEN_SCOPES, Role, Scope
+from askbus.db.ids import new_id
 from askbus.db.pool import Pool
 from askbus.testing.actions import at_rest, confirmed, create, undone
 from askbus.testing.apps import connect, register_app
 from askbus.testing.composed import Composed
 from askbus.testing.people import Agent, Company, Person, give_token, hire
+
+Clients = Mapping[str, httpx2.AsyncClient]
 
 MODEL: list[Any] = [
     {
@@ -30,15 +34,32 @@ SETTINGS: dict[str, object] = {
     "limit_chat": 0,
     "limit_ask": 0,
     "limit_tools": 0,
+    "limit_sign_in_address": 0,
+    "tools": "tests.doors.isolation.metrics",
 }
+
+NO_SECRETS = frozenset({"north", "user", "digest", "word", "new", "code"})
+"""Things whose ids others may come across."""
 
 
 class Furnished:
     """Who calls, and a fresh thing of any kind. What is secret is in every text: the word kestrel, and every id that was made."""
 
-    def __init__(self, company: Company, pool: Pool, clients: Mapping[str, httpx2.AsyncClient]) -> None:
+    def __init__(
+        self,
+        services: Composed,
+        company: Company,
+        pool: Pool,
+        callers: Mapping[str, Person | Agent],
+        agent: Agent,
+        clients: Clients,
+    ) -> None:
+        self.services = services
         self.company = company
         self.pool = pool
+        self.callers = callers
+        self.agent = agent
+        self.people = {name: who for name, who in callers.items() if isinstance(who, Person)}
         self.clients = clients
         self.north = str(company.north)
         self.made: list[str] = ["kestrel"]
@@ -46,7 +67,7 @@ class Furnished:
 
     def secrets(self, caller: str) -> Sequence[str]:
         """What this caller must not read, where they get nothing: who sees north knows of its project."""
-        return self.made if caller in {"viewer", "demo", "reader"} else [*self.made, self.north]
+        return self.made if caller in {"viewer", "demo", "reader", "narrow"} else [*self.made, self.north]
 
     async def ids(self, things: Sequence[str]) -> dict[str, str]:
         """The ids of fresh things by these names."""
@@ -55,7 +76,7 @@ class Furnished:
             if thing not in found and thing != "digest":
                 made: Callable[[dict[str, str]], Awaitable[str]] = getattr(self, f"a_{thing}")
                 found[thing] = await made(found)
-        self.made += [value for thing, value in found.items() if thing not in {"north", "user", "digest", "word"}]
+        self.made += [value for thing, value in found.items() if thing not in NO_SECRETS]
         return found
 
     async def changed(self) -> set[str]:
@@ -83,10 +104,18 @@ class Furnished:
     async def a_question(self, _found: dict[str, str]) -> str:
         return str((await self.post("/v1/questions", {"project_id": self.north, "text": "kestrel?"}))["id"])
 
-    async def _proposed(self) -> Any:
+    async def a_own_question(self, _found: dict[str, str]) -> str:
+        """What her agent asked."""
+        return str((await self.post("/v1/questions", {"project_id": self.north, "text": "kestrel?"}, "agent"))["id"])
+
+    async def a_own_action(self, _found: dict[str, str]) -> str:
+        """What her agent proposed."""
+        return str((await self._proposed("agent"))["id"])
+
+    async def _proposed(self, who: str = "mia") -> Any:
         self.emails += 1
         operation = create({"name": "Grace", "email": f"kestrel{self.emails}@new.example"})
-        return await self.post("/v1/actions", {"project_id": self.north, "operations": [operation]})
+        return await self.post("/v1/actions", {"project_id": self.north, "operations": [operation]}, who)
 
     async def a_action(self, found: dict[str, str]) -> str:
         action = await self._proposed()
@@ -168,6 +197,22 @@ class Furnished:
         await connect(self.pool, self.company["mia"], made.client, projects=(self.company.north,))
         return str((await self.clients["mia"].get("/v1/connected-apps")).json()["apps"][0]["id"])
 
+    async def a_code(self, _found: dict[str, str]) -> str:
+        """Of an invitation's link: whoever has it may look."""
+        self.emails += 1
+        made = await self.post("/v1/invitations", {"email": f"kestrel{self.emails}@there.example"}, "admin")
+        return str(made["link"]).partition("=")[2]
+
+    async def a_workspace(self, _found: dict[str, str]) -> str:
+        """Another one of somebody who moves."""
+        made = await access.create_workspace(self.pool, "kestrel")
+        await access.set_member(self.pool, made, self.people["mover"].id, Role.MEMBER)
+        return str(made)
+
+    async def a_new(self, _found: dict[str, str]) -> str:
+        """The id of what is yet to be made."""
+        return str(new_id())
+
     async def a_word(self, _found: dict[str, str]) -> str:
         """A name that nobody has yet. It is no secret."""
         return f"word{uuid4().hex}"
@@ -178,12 +223,15 @@ async def furnish(services: Composed, company: Company, pool: Pool) -> AsyncIter
     """The callers of the table, beside the company's own people."""
     mia, owner = company["mia"], company["owner"]
     other = await hire(pool, company.workspace_id, "other", Role.MEMBER, projects=(company.south,))
+    agent = await give_token(pool, mia, tuple(TOKEN_SCOPES))
     callers: dict[str, Person | Agent] = {
         **company.people,
         "other": other,
+        "agent": agent,
+        "mover": await hire(pool, company.workspace_id, "mover", Role.MEMBER),
         "reader": await give_token(pool, mia, (Scope.DATA_READ,)),
         "south": await give_token(pool, owner, tuple(TOKEN_SCOPES), (company.south,)),
     }
     async with AsyncExitStack() as opened:
         clients = {name: await opened.enter_async_context(services.client(who)) for name, who in callers.items()}
-        yield Furnished(company, pool, clients)
+        yield Furnished(services, company, pool, callers, agent, clients)
