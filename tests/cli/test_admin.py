@@ -100,6 +100,13 @@ async def test_a_team_is_made_from_nothing_and_its_members_sign_in(admin: Admin,
     assert listed.endswith("questions:ask  in north, for ever, used " + listed.rpartition("used ")[2])
     assert secret not in listed
 
+    revoke = ("token", "revoke", str(agent.id), "-w")
+    assert await done(admin(*revoke, "Nordlicht")) == ""
+    assert await reads.principal_of_token(pool, secret) is None
+    assert (await done(admin("token", "list", "-w", "Nordlicht"))).startswith("revoked  ")
+    audited = await pool.fetch("SELECT via, user_id FROM audit_log WHERE event = 'token.revoked' AND entity_id = $1", agent.id)
+    assert [tuple(row) for row in audited] == [("command-line", None)]
+
 
 @pytest.mark.requirement("I3")
 async def test_a_member_is_changed_and_removed(admin: Admin, pool: Pool) -> None:
@@ -152,6 +159,7 @@ async def test_the_list_shows_who_sees_what(admin: Admin, pool: Pool) -> None:
         (("token", "create", "{mia}", "-w", "Nordlicht", "--scope", "actions:confirm"), 2, "is not one of"),
         (("token", "create", "{mia}", "-w", "Nordlicht", "--project", "south"), 1, "does not see one of the projects"),
         (("token", "create", "{stranger}", "-w", "Nordlicht"), 1, "not a member"),
+        (("token", "revoke", "{mia}", "-w", "Nordlicht"), 1, "has no API token"),
     ],
 )
 async def test_what_cannot_be_done_is_explained(

@@ -83,6 +83,7 @@ async def test_what_is_wrong_is_said_with_what_to_do(
         ASKBUS_RECORDS_POLICY=json.dumps({"denied_columns": ["orders.amuont"], "never_written": ["orders"]}),
         ASKBUS_ACK_WAIT="7",
         ASKBUS_MODEL_API_KEY="",
+        ASKBUS_MODELS='{"other": {"provider": "openai", "model": "another"}}',
     )
     found = faults(report)
     assert ("records", "The ledger is missing: nothing can be changed.", ("askbus records prepare",)) in found
@@ -91,7 +92,8 @@ async def test_what_is_wrong_is_said_with_what_to_do(
     assert any("nmae" in says and "there are name" in says for _, says, _ in found)
     assert any("orders.amuont" in says and "orders.amount" in says for _, says, _ in found)
     assert any(area == "model" and "no key" in says for area, says, _ in found)
-    other = await examine(whole, ASKBUS_SECRET="another secret of at least 32 characters")
+    other = await examine(whole, ASKBUS_SECRET="another secret of at least 32 characters", ASKBUS_MODEL_API_KEY="")
+    assert any(one.level is Level.ADVICE and one.says.startswith("No model") for one in other.findings)
     assert any(area == "postgres" and "does not let in gateway" in says for area, says, _ in faults(other))
     assert any(area == "nats" for area, _, _ in faults(other))
 

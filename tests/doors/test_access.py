@@ -190,6 +190,23 @@ def bearer(secret: str) -> dict[str, str]:
     return {"authorization": f"Bearer {secret}"}
 
 
+@pytest.mark.requirement("I3", "I1")
+async def test_tokens_of_others_are_revoked_by_those_who_manage_them(questions: Composed, company: Company, pool: Pool) -> None:
+    """Owners revoke anybody's, admins anybody's but owners'; for everybody else they do not exist. The audit says who did it."""
+    may = {("owner", "admin"), ("owner", "mia"), ("admin", "mia"), ("mia", "mia")}
+    for by in ("owner", "admin", "mia", "viewer"):
+        for whose in ("owner", "admin", "mia"):
+            token = await give_token(pool, company[whose])
+            async with questions.client(company[by]) as browser:
+                answer = await browser.delete(f"/v1/tokens/{token.id}", headers={"x-askbus": "1"})
+            allowed = by == whose or (by, whose) in may
+            assert answer.status_code == (204 if allowed else 404), (by, whose)
+            state = await pool.fetchval("SELECT state FROM tokens WHERE id = $1", token.id)
+            assert state == ("revoked" if allowed else "active")
+            audited = await pool.fetch("SELECT user_id FROM audit_log WHERE event = 'token.revoked' AND entity_id = $1", token.id)
+            assert [row["user_id"] for row in audited] == ([company[by].id] if allowed else [])
+
+
 @pytest.mark.requirement("I1", "I4")
 async def test_a_token_that_nobody_could_use_well_is_not_made(questions: Composed, company: Company) -> None:
     """For no scope, an unknown one, somebody else's project, no name, or a time that is past or beyond the calendar."""

@@ -104,9 +104,10 @@ async def test_who_has_no_account_is_told_what_a_wrong_password_is_told(
     assert len(seen) == 1
     assert seen.pop()[0] == 401
     failed = await pool.fetch(
-        "SELECT user_id, workspace_id FROM audit_log WHERE event = 'sign_in.failed' AND workspace_id = $1", company.workspace_id
+        "SELECT user_id, entity_id FROM audit_log WHERE event = 'sign_in.failed' AND workspace_id = $1", company.workspace_id
     )
-    assert [row["user_id"] for row in failed].count(company["mia"].id) == 2
+    assert [row["entity_id"] for row in failed].count(company["mia"].id) == 2
+    assert {row["user_id"] for row in failed} == {None}
 
 
 @pytest.mark.requirement("I8")

@@ -14,6 +14,7 @@ FIND_PROJECT = Statement("askbus.access", "sql/find_project.sql")
 FIND_USER = Statement("askbus.access", "sql/find_user.sql")
 DIRECTORY = Statement("askbus.access", "sql/directory.sql")
 TOKENS = Statement("askbus.access", "sql/tokens_of_workspace.sql")
+REVOKE_ANY_TOKEN = Statement("askbus.access", "sql/revoke_any_token.sql")
 
 
 class ListedProject(BaseModel):
@@ -94,3 +95,9 @@ async def directory(db: Executor) -> tuple[ListedWorkspace, ...]:
 async def tokens(db: Executor, workspace_id: UUID) -> tuple[ListedToken, ...]:
     """Every API token of a workspace's members, by owner."""
     return tuple(ListedToken.model_validate(row) for row in await TOKENS.rows(db, workspace_id=workspace_id))
+
+
+async def revoke_token(db: Executor, workspace_id: UUID, token_id: UUID) -> None:
+    """Revokes an API token of the workspace, whosever it is. Raises NotFound."""
+    if await REVOKE_ANY_TOKEN.row(db, id=token_id, workspace_id=workspace_id) is None:
+        raise NotFound(f"This workspace has no API token {token_id}. `askbus admin token list` shows all.")

@@ -266,7 +266,7 @@ async def _store_token(
 
 
 async def revoke_token(db: Executor, by: Principal, token_id: UUID, *, trace: str | None = None) -> None:
-    """Revokes a token of the principal's own user. Raises NotFound, also for other people's tokens."""
+    """Revokes an API token: one's own; an owner's or admin's session also that of somebody whom they manage. Raises NotFound for others."""
     if by.kind is not PrincipalKind.SESSION and by.id != token_id:
         raise PermissionDenied("A token can revoke itself alone: sign in to revoke others.")
     row = await REVOKE_TOKEN.row(
@@ -279,7 +279,7 @@ async def revoke_token(db: Executor, by: Principal, token_id: UUID, *, trace: st
         trace=trace,
     )
     if row is None:
-        raise NotFound("There is no such token of yours.")
+        raise NotFound("There is no such token of yours, or of anybody whom you manage.")
 
 
 async def expire_sessions(db: Executor, *, batch: int = 100, now: datetime | None = None) -> list[UUID]:

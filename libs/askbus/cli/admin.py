@@ -15,6 +15,8 @@ from askbus.cli.webhooks import webhook
 from askbus.cli.workspace import workspace
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from askbus.db.pool import Connection
 
 
@@ -209,6 +211,17 @@ async def list_tokens(db: "Connection", workspace: str) -> None:
         used = f"used {each.last_used_at:%Y-%m-%d %H:%M}" if each.last_used_at else "never used"
         scopes = ", ".join(scope.value for scope in each.scopes)
         click.echo(f"{each.state}  {each.email}  {each.name}  {each.prefix}…  {each.id}  {scopes}  {where}, {until}, {used}")
+
+
+@token.command("revoke")
+@click.argument("token_id", metavar="ID", type=click.UUID)
+@WORKSPACE
+@on_the_database
+async def revoke_token(db: "Connection", token_id: "UUID", workspace: str) -> None:
+    """Revoke an API token by the id that `token list` shows: what uses it is refused from now on, and open streams and connections end."""
+    from askbus.access import directory
+
+    await directory.revoke_token(db, await directory.find_workspace(db, workspace), token_id)
 
 
 @admin.command("time-zone")

@@ -18,7 +18,9 @@ async def providers(settings: Settings, *, call: bool) -> AsyncIterator[Finding]
     """Every configured model; with `call` each is asked for one word, which costs a few tokens."""
     configured = settings.configured_models()
     for name, config in configured.items():
-        if config.keyless:
+        if config.keyless and len(configured) == 1:
+            yield advice(MODEL, "No model: the assistant cannot answer, everything else works.", "Name one: docs/models.md.")
+        elif config.keyless:
             yield wrong(
                 MODEL, f"The model {name} has no key, and its endpoint is the provider's own.", "Set its key: docs/models.md."
             )

@@ -120,7 +120,7 @@ class Access:
 
     @described({204: None}, caller=Caller.PERSON)
     async def revoke_token(self, request: Request) -> Response:
-        """Revoke it."""
+        """Revoke it; owners and admins also those of people whom they manage."""
         by = await self.gate.principal(request)
         await verbs.revoke_token(self.gate.pool, by, path_id(request), trace=traceparent())
         return Response(status_code=204)
