@@ -30,7 +30,9 @@ def commands_below(kind: type[Command[Any]]) -> Iterator[type[Command[Any]]]:
 
 
 ANSWERED = {verb for verbs in VERBS.values() for verb in verbs}
-KINDS = {kind.__name__: kind for kind in commands_below(Command) if kind.__name__ in ANSWERED}
+KINDS = {
+    kind.__name__: kind for kind in commands_below(Command) if kind.__module__.startswith("askbus.") and kind.__name__ in ANSWERED
+}
 
 
 @pytest.fixture
