@@ -14,8 +14,7 @@ class Audience:
 
     def __init__(self) -> None:
         self.behind: set[Stream] = set()
-        self._level: defaultdict[Viewer, dict[Stream, None]] = defaultdict(dict)
-        """In the order in which they came, which is mostly that of their memory: written in any other, they cost more."""
+        self._level: defaultdict[Viewer, set[Stream]] = defaultdict(set)
         self._by_user: defaultdict[UUID, set[Viewer]] = defaultdict(set)
         self._by_project: defaultdict[UUID, set[Viewer]] = defaultdict(set)
         self._everywhere: set[Viewer] = set()
@@ -43,7 +42,7 @@ class Audience:
                 self._by_project[project].add(viewer)
             if viewer.everywhere:
                 self._everywhere.add(viewer)
-        self._level[viewer][stream] = None
+        self._level[viewer].add(stream)
 
     def leave(self, stream: Stream) -> None:
         """It is over, or its viewer is about to be another."""
@@ -51,7 +50,7 @@ class Audience:
         viewer = stream.viewer
         if viewer not in self._level:
             return
-        self._level[viewer].pop(stream, None)
+        self._level[viewer].discard(stream)
         if not self._level[viewer]:
             del self._level[viewer]
             _drop(self._by_user, viewer.user_id, viewer)
