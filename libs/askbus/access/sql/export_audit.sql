@@ -1,17 +1,6 @@
 -- The next entries of an export of a workspace's audit log, the oldest first: as audit.sql, from a place on.
-SELECT l.id, l.at, l.event, l.entity, l.entity_id, l.part_id, l.project_id, p.name AS project_name, l.user_id, u.name AS user_name, l.via,
-       l.via_id, t.name AS token_name,
-       CASE l.entity WHEN 'user' THEN (SELECT e.name FROM users e WHERE e.id = l.entity_id)
-                     WHEN 'project' THEN (SELECT e.name FROM projects e WHERE e.id = l.entity_id AND e.workspace_id = l.workspace_id)
-                     WHEN 'token' THEN (SELECT e.name FROM tokens e WHERE e.id = l.entity_id AND e.workspace_id = l.workspace_id)
-                     WHEN 'invitation' THEN (SELECT e.email FROM invitations e
-                                              WHERE e.id = l.entity_id AND e.workspace_id = l.workspace_id)
-                     WHEN 'workspace' THEN (SELECT e.name FROM workspaces e WHERE e.id = l.entity_id AND e.id = l.workspace_id)
-       END AS entity_name
-  FROM audit_log l
-  LEFT JOIN users u ON u.id = l.user_id
-  LEFT JOIN projects p ON p.id = l.project_id AND p.workspace_id = l.workspace_id
-  LEFT JOIN tokens t ON t.id = l.via_id AND l.via = 'token' AND t.workspace_id = l.workspace_id
+SELECT l.*
+  FROM audit_entries l
  WHERE l.workspace_id = :workspace_id
    AND EXISTS (SELECT FROM memberships a
                 WHERE a.workspace_id = l.workspace_id AND a.user_id = :by_user_id AND a.role IN ('owner', 'admin'))
