@@ -92,6 +92,31 @@ async def within_capabilities(call: Call) -> Outcome:
     return InputRequired(dict(request for capability, request in known.items() if capability in call.incoming.capabilities), None)
 
 
+EVERY_KEYWORD: Schema = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {
+        "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
+    },
+    "properties": {
+        "name": {"type": "string"},
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": {"type": "string"},
+        "email": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+}
+"""Keywords of JSON Schema 2020-12 that have to arrive as they are."""
+
 MIXED: tuple[Object, ...] = (
     {"type": "text", "text": "Multiple content types test:"},
     block("image", "image/png", PICTURE),
@@ -122,3 +147,4 @@ RUNS: dict[str, Callable[[Call], Awaitable[Outcome]]] = {
     "test_input_required_result_capabilities": within_capabilities,
 }
 TOOLS = [Tool(name, "For the suite.", NOTHING, None, run, slow=name == "test_tool_with_progress") for name, run in RUNS.items()]
+TOOLS.append(Tool("json_schema_2020_12_tool", "For the suite.", EVERY_KEYWORD, None, always(Reply("ok"))))
