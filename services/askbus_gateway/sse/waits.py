@@ -64,6 +64,8 @@ class Waits:
 
     def __init__(self) -> None:
         self._waiting: defaultdict[UUID, set[Wait[Any]]] = defaultdict(set)
+        self._whose: defaultdict[UUID, set[Wait[Any]]] = defaultdict(set)
+        """By session or token, and by user: their end, and a change of what they may see, is news to them too."""
         self._due: dict[Wait[Any], None] = {}
         """Who has to be looked at, in their order."""
         self._reading: asyncio.Task[None] | None = None
@@ -73,9 +75,13 @@ class Waits:
         return sum(len(waits) for waits in self._waiting.values())
 
     def wake(self, changes: Sequence[Change]) -> None:
-        """These entities moved."""
+        """These entities moved, or the rights of who waits for others."""
         for change in changes:
             self._look_at(self._waiting.get(change.entity_id, ()))
+            if change.entity in {"session", "token"}:
+                self._look_at(self._whose.get(change.entity_id, ()))
+            elif change.entity == "membership" and change.user_id is not None:
+                self._look_at(self._whose.get(change.user_id, ()))
 
     def stop(self) -> None:
         """The process drains: every wait ends now with the state as it is, and the caller asks again elsewhere."""
@@ -92,6 +98,8 @@ class Waits:
         found: asyncio.Future[T] = loop.create_future()
         wait = Wait(what, by, entity_id, loop.time() + seconds, found)
         self._waiting[entity_id].add(wait)
+        for whose in (by.id, by.user_id):
+            self._whose[whose].add(wait)
         self._look_at((wait,))
         try:
             return await found
@@ -102,10 +110,9 @@ class Waits:
         self._due.pop(wait, None)
         if wait.timer is not None:
             wait.timer.cancel()
-        waits = self._waiting[wait.entity_id]
-        waits.discard(wait)
-        if not waits:
-            del self._waiting[wait.entity_id]
+        _drop(self._waiting, wait.entity_id, wait)
+        for whose in (wait.by.id, wait.by.user_id):
+            _drop(self._whose, whose, wait)
 
     def _look_at(self, waits: Iterable[Wait[Any]]) -> None:
         self._due.update(dict.fromkeys(waits))
@@ -153,3 +160,9 @@ class Waits:
         if wait.timer is not None:
             wait.timer.cancel()
         wait.timer = loop.call_later(min(left, until_end), self._look_at, (wait,))
+
+
+def _drop(index: defaultdict[UUID, set[Wait[Any]]], key: UUID, wait: Wait[Any]) -> None:
+    index[key].discard(wait)
+    if not index[key]:
+        del index[key]
