@@ -1,7 +1,7 @@
 """Starts Postgres, NATS, a gateway with its owners and the suite's own tools, and runs the suite for each revision.
 
-What is not expected to pass is in expected-<revision>.yml, each with its reason. The suite sends no credentials, so that each of its requests
-gets a token on its way in; everything behind that is the door as it is.
+What is not expected to pass is in expected-<revision>.yml, each with its reason. The suite sends no credentials, so that each of its
+requests gets a token on its way in; everything behind that is the door as it is.
 """
 
 import asyncio
