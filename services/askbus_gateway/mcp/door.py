@@ -43,6 +43,7 @@ from askbus_gateway.mcp.server import InsufficientScopeError, Report, Server, re
 from askbus_gateway.mcp.server import refusal as protocol_refusal
 from askbus_gateway.mcp.stream import Stream
 from askbus_gateway.mcp.tool import Progress
+from askbus_gateway.oauth.addresses import Addresses
 
 log = structlog.get_logger()
 
@@ -73,10 +74,8 @@ class Door:
         self.server = server
         self.quiet = quiet
         """Seconds after which a response that is not there yet becomes a stream, so that nobody between takes the silence for an end."""
-        url = urlsplit(gate.public_url)
-        self.metadata = f"{url.scheme}://{url.netloc}/.well-known/oauth-protected-resource{url.path}{PATH}"
-        self.resource = f"{gate.public_url}{PATH}"
-        self.local = url.hostname in LOOPBACK
+        self.addresses = Addresses(gate.public_url)
+        self.local = urlsplit(gate.public_url).hostname in LOOPBACK
 
     def routes(self) -> list[Route]:
         return [Route(PATH, self)]
@@ -123,7 +122,7 @@ class Door:
         if scheme.lower() != "bearer":
             return None
         if token.startswith(ACCESS_PREFIX):
-            return await principal_of_access_token(self.gate.pool, token, self.resource)
+            return await principal_of_access_token(self.gate.pool, token, self.addresses.resource)
         found = await reads.agent_of_token(self.gate.pool, token) if is_api_token(token) else None
         if found is None:
             return None
@@ -136,14 +135,14 @@ class Door:
         """RFC 6750, section 3.1: what is wrong is said to whoever sent something alone."""
         wrong = 'error="invalid_token", ' if sent else ""
         words = "This token is unknown, revoked, expired or meant for somebody else." if sent else "Send a bearer token."
-        challenge = f'Bearer {wrong}resource_metadata="{self.metadata}", scope="{" ".join(ASKED_FOR)}"'
+        challenge = f'Bearer {wrong}resource_metadata="{self.addresses.resource_metadata}", scope="{" ".join(ASKED_FOR)}"'
         body = protocol_refusal(ProtocolError(Code.INVALID_REQUEST, words))
         return _json(body, 401, {"WWW-Authenticate": challenge})
 
     def _forbidden(self, error: InsufficientScopeError) -> Response:
         """RFC 6750, section 3.1: which scopes a token for this would have."""
         scope = " ".join(error.scopes)
-        challenge = f'Bearer error="insufficient_scope", scope="{scope}", resource_metadata="{self.metadata}"'
+        challenge = f'Bearer error="insufficient_scope", scope="{scope}", resource_metadata="{self.addresses.resource_metadata}"'
         told = ProtocolError(Code.INVALID_REQUEST, f"This token lacks the scope {scope}.", {"scope": scope})
         told.request_id = error.request_id
         return _json(protocol_refusal(told), 403, {"WWW-Authenticate": challenge})
