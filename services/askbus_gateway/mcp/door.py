@@ -26,7 +26,7 @@ from askbus.db.outages import is_outage
 from askbus.errors import AskbusError, Internal, InvalidInput, PermissionDenied, Unavailable
 from askbus.incoming import LARGEST_BODY, refuse_hostile
 from askbus.limits.model import Limited
-from askbus.oauth.model import ACCESS_PREFIX
+from askbus.oauth.model import ACCESS_PREFIX, GRANTABLE
 from askbus.oauth.reads import mcp_is_off, principal_of_access_token
 from askbus.runtime.telemetry import carried_trace, span_of_message
 from askbus_gateway.http.gate import LOOPBACK, Gate, read, refusal, while_connected
@@ -50,8 +50,6 @@ log = structlog.get_logger()
 PATH = "/mcp"
 MOST_IN_BATCH = 20
 """Messages in one body of 2025-03-26, the one revision that has batches."""
-ASKED_FOR = ("data:read", "data:refresh", "charts:preview", "datasets:write", "questions:ask", "actions:propose")
-"""The scopes that a client is told to ask for (M4)."""
 
 CORS = {
     "Access-Control-Allow-Origin": "*",
@@ -135,7 +133,7 @@ class Door:
         """RFC 6750, section 3.1: what is wrong is said to whoever sent something alone."""
         wrong = 'error="invalid_token", ' if sent else ""
         words = "This token is unknown, revoked, expired or meant for somebody else." if sent else "Send a bearer token."
-        challenge = f'Bearer {wrong}resource_metadata="{self.addresses.resource_metadata}", scope="{" ".join(ASKED_FOR)}"'
+        challenge = f'Bearer {wrong}resource_metadata="{self.addresses.resource_metadata}", scope="{" ".join(GRANTABLE)}"'
         body = protocol_refusal(ProtocolError(Code.INVALID_REQUEST, words))
         return _json(body, 401, {"WWW-Authenticate": challenge})
 
