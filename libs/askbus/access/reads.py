@@ -98,7 +98,8 @@ def session_principal(row: Row) -> Principal:
     )
 
 
-def _token(row: Row) -> Principal:
+def token_principal(row: Row) -> Principal:
+    """A token's row, with membership and workspace, as the principal that it stands for."""
     role = Role(row["role"])
     granted = frozenset(Scope(scope) for scope in row["scopes"])
     allowed = scopes_of(role, demo=row["demo"], demo_chat=row["demo_chat"]) & TOKEN_SCOPES
@@ -123,19 +124,19 @@ async def principal_of_session(db: Executor, cookie: str) -> Principal | None:
 async def principal_of_token(db: Executor, token: str) -> Principal | None:
     """The principal behind an API token, or None where it is unknown, revoked or expired."""
     row = await BY_TOKEN.row(db, hash=digest(token))
-    return None if row is None else _token(row)
+    return None if row is None else token_principal(row)
 
 
 async def agent_of_token(db: Executor, token: str) -> tuple[Principal, bool] | None:
     """The same, and whether its workspace lets agents in over MCP."""
     row = await BY_TOKEN.row(db, hash=digest(token))
-    return None if row is None else (_token(row), row["mcp"])
+    return None if row is None else (token_principal(row), row["mcp"])
 
 
 async def principal_of_token_id(db: Executor, token_id: UUID) -> Principal | None:
     """The principal behind an API token's row: what a bus subject names. None where it is revoked or expired."""
     row = await BY_TOKEN_ID.row(db, id=token_id)
-    return None if row is None else _token(row)
+    return None if row is None else token_principal(row)
 
 
 async def agent(db: Executor, token_id: UUID, scope: Scope) -> Principal:
@@ -173,7 +174,7 @@ async def standing(db: Executor, principal: Principal) -> Standing | None:
     if row is None:
         return None
     found = {**row, "id": principal.id}
-    now = session_principal(found) if principal.kind is PrincipalKind.SESSION else _token(found)
+    now = session_principal(found) if principal.kind is PrincipalKind.SESSION else token_principal(found)
     return Standing(now, row["seconds_left"], row["time_zone"], row["locale"])
 
 

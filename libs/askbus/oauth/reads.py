@@ -7,7 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from askbus.access.credentials import digest
-from askbus.access.model import Principal, PrincipalKind, Role, Scope, scopes_of
+from askbus.access.model import Principal, Scope
+from askbus.access.reads import token_principal
 from askbus.db.statements import Executor, Statement
 from askbus.errors import PermissionDenied
 from askbus.oauth.model import Client, require_admin
@@ -53,17 +54,7 @@ async def principal_of_access_token(db: Executor, token: str, resource: str) -> 
         return None
     if not row["mcp"]:
         raise mcp_is_off()
-    role = Role(row["role"])
-    return Principal(
-        kind=PrincipalKind.TOKEN,
-        id=row["id"],
-        user_id=row["user_id"],
-        workspace_id=row["workspace_id"],
-        role=role,
-        demo=row["demo"],
-        scopes=frozenset(Scope(scope) for scope in row["scopes"]) & scopes_of(role, demo=row["demo"], demo_chat=row["demo_chat"]),
-        projects=None if row["projects"] is None else tuple(row["projects"]),
-    )
+    return token_principal(row)
 
 
 def mcp_is_off() -> PermissionDenied:
