@@ -1,14 +1,15 @@
 """Which streams a change concerns: found without looking at the others."""
 
+import asyncio
 from uuid import UUID, uuid4
 
 import pytest
 
 from askbus.access.model import Principal, PrincipalKind, Role, Scope
-from askbus.feed.model import Change
+from askbus.feed.model import Change, Snapshot
 from askbus_gateway.sse.audience import Audience
 from askbus_gateway.sse.rules import RULES, Viewer
-from askbus_gateway.sse.stream import Stream
+from askbus_gateway.sse.stream import Batch, Stream
 
 WORKSPACE, NORTH, SOUTH, MIA, MAX, OWNER = (uuid4() for _ in range(6))
 
@@ -17,9 +18,23 @@ def stream(user: UUID, *projects: UUID, everywhere: bool = False) -> Stream:
     by = Principal(
         kind=PrincipalKind.SESSION, id=uuid4(), user_id=user, workspace_id=WORKSPACE, role=Role.MEMBER, scopes=frozenset(Scope)
     )
-    made = Stream(by, None, lambda _stream: None)
+    made = Stream(by, None, Audience())
     made.act_for(by, Viewer(user, WORKSPACE, frozenset(projects), everywhere=everywhere, follows=frozenset(RULES)))
+    made.transport = asyncio.Transport()
     return made
+
+
+def caught_up(audience: Audience, *streams: Stream) -> None:
+    for one in streams:
+        one.begin("e", Snapshot(1, 1, frozenset()))
+        one.offer(Batch(Snapshot(1, 1, frozenset()), []))
+        assert one.writable
+    audience.settle()
+
+
+def told(audience: Audience, *changes: Change) -> set[Stream]:
+    """Who is told of them, or looked at by itself."""
+    return {one for group in audience.concerned(changes) for one in group.members.streams} | set(audience.apart)
 
 
 def change(entity: str, project: UUID | None, user: UUID | None = None) -> Change:
@@ -32,9 +47,8 @@ async def test_a_change_finds_those_who_see_it_and_everyone_who_is_behind() -> N
     mia, max_, owner, behind = stream(MIA, NORTH), stream(MAX, NORTH, SOUTH), stream(OWNER, everywhere=True), stream(MIA)
     audience = Audience()
     for one in (mia, max_, owner, behind):
-        audience.lags(one)
-    for one in (mia, max_, owner):
-        audience.caught_up(one)
+        audience.set_apart(one)
+    caught_up(audience, mia, max_, owner)
     expected = {
         change("question", NORTH): {mia, max_, owner},
         change("question", SOUTH): {max_, owner},
@@ -44,11 +58,11 @@ async def test_a_change_finds_those_who_see_it_and_everyone_who_is_behind() -> N
         change("session", None, MIA): set(),
     }
     for moved, streams in expected.items():
-        assert set(audience.concerned([moved])) == streams | {behind}
-    assert set(audience.concerned(list(expected))) == {mia, max_, owner, behind} == set(audience)
+        assert told(audience, moved) == streams | {behind}
+    assert told(audience, *expected) == {mia, max_, owner, behind} == set(audience)
     audience.leave(max_)
-    audience.lags(mia)
-    assert set(audience.concerned([change("question", SOUTH)])) == {owner, behind, mia}
+    audience.set_apart(mia)
+    assert told(audience, change("question", SOUTH)) == {owner, behind, mia}
     for one in (mia, owner, behind):
         audience.leave(one)
     assert not audience

@@ -10,6 +10,7 @@ import pytest
 from askbus.access.model import Principal, PrincipalKind, Role, Scope
 from askbus.feed.model import Change, EventId, Snapshot
 from askbus.models.sse import EventStreamParser, ServerSentEvent
+from askbus_gateway.sse.audience import Audience
 from askbus_gateway.sse.rules import RULES, Viewer
 from askbus_gateway.sse.stream import HEARTBEAT, MOST_BUFFERED, Batch, Stream, frame
 
@@ -61,7 +62,7 @@ class Client:
     """A stream that is up to date, and what came of it over the wire."""
 
     def __init__(self, *, reads: bool = True) -> None:
-        self.stream = Stream(session(), None, lambda _stream: None)
+        self.stream = Stream(session(), None, Audience())
         self.stream.act_for(self.stream.principal, Viewer(uuid4(), WORKSPACE, frozenset({PROJECT}), follows=frozenset(RULES)))
         self.wire = self.stream.transport = Wire(self.stream, reads=reads)
         self.parser = EventStreamParser()

@@ -6,76 +6,85 @@ from uuid import UUID
 
 from askbus.feed.model import Change
 from askbus_gateway.sse.rules import Viewer
-from askbus_gateway.sse.stream import Stream
+from askbus_gateway.sse.stream import Group, Stream
 
 
 class Audience:
-    """Streams by viewer, viewers by user and project. A stream that is being brought up to date is shown everything, and keeps it aside."""
+    """Streams in groups that are told the same, groups by user and project.
+
+    `apart` are those that cannot simply be written to: they are being brought up to date, do not read, or have ended.
+    """
 
     def __init__(self) -> None:
-        self.behind: set[Stream] = set()
-        self._level: defaultdict[Viewer, set[Stream]] = defaultdict(set)
-        self._by_user: defaultdict[UUID, set[Viewer]] = defaultdict(set)
-        self._by_project: defaultdict[UUID, set[Viewer]] = defaultdict(set)
-        self._everywhere: set[Viewer] = set()
+        self.apart: dict[Stream, None] = {}
+        """In the order in which they came, which then is that of their sockets in memory."""
+        self._groups: dict[tuple[Viewer, str], Group] = {}
+        self._by_user: defaultdict[UUID, set[Group]] = defaultdict(set)
+        self._by_project: defaultdict[UUID, set[Group]] = defaultdict(set)
+        self._everywhere: set[Group] = set()
 
     def __len__(self) -> int:
-        return len(self.behind) + sum(len(streams) for streams in self._level.values())
+        return len(self.apart) + sum(len(group) for group in self._groups.values())
 
     def __iter__(self) -> Iterator[Stream]:
-        yield from tuple(self.behind)
-        for streams in tuple(self._level.values()):
-            yield from tuple(streams)
+        yield from tuple(self.apart)
+        for group in tuple(self._groups.values()):
+            yield from group.members.streams
 
-    def lags(self, stream: Stream) -> None:
-        """It arrives, or is about to be brought up to date anew."""
+    def set_apart(self, stream: Stream) -> None:
+        """It arrives, or is in no state to be written to as the others."""
         self.leave(stream)
-        self.behind.add(stream)
+        self.apart[stream] = None
 
-    def caught_up(self, stream: Stream) -> None:
-        """From now on it wants what its viewer may see, and nothing else."""
-        self.behind.discard(stream)
+    def settle(self) -> None:
+        """Who stood apart and is writable now joins its group: it is told what the others are, from the next change on."""
+        for stream in tuple(self.apart):
+            transport = stream.writable
+            if transport is not None:
+                del self.apart[stream]
+                self._group(stream).add(stream, transport)
+
+    def _group(self, stream: Stream) -> Group:
         viewer = stream.viewer
-        if viewer not in self._level:
-            self._by_user[viewer.user_id].add(viewer)
+        group = self._groups.get((viewer, stream.epoch))
+        if group is None:
+            group = self._groups[viewer, stream.epoch] = Group(viewer, stream.epoch)
+            self._by_user[viewer.user_id].add(group)
             for project in viewer.projects:
-                self._by_project[project].add(viewer)
+                self._by_project[project].add(group)
             if viewer.everywhere:
-                self._everywhere.add(viewer)
-        self._level[viewer].add(stream)
+                self._everywhere.add(group)
+        return group
 
     def leave(self, stream: Stream) -> None:
-        """It is over, or its viewer is about to be another."""
-        self.behind.discard(stream)
-        viewer = stream.viewer
-        if viewer not in self._level:
+        """It is over, or about to stand apart."""
+        self.apart.pop(stream, None)
+        group = stream.group
+        if group is None:
             return
-        self._level[viewer].discard(stream)
-        if not self._level[viewer]:
-            del self._level[viewer]
-            _drop(self._by_user, viewer.user_id, viewer)
+        group.remove(stream)
+        if not group:
+            viewer = group.viewer
+            del self._groups[viewer, group.epoch]
+            _drop(self._by_user, viewer.user_id, group)
             for project in viewer.projects:
-                _drop(self._by_project, project, viewer)
-            self._everywhere.discard(viewer)
+                _drop(self._by_project, project, group)
+            self._everywhere.discard(group)
 
-    def concerned(self, changes: Sequence[Change]) -> list[Stream]:
-        """Those that may have to be told of one of the changes; each of them looks for itself."""
-        viewers: set[Viewer] = set()
+    def concerned(self, changes: Sequence[Change]) -> list[Group]:
+        """The groups that are told of one of the changes."""
+        groups: set[Group] = set()
         for change in changes:
             if change.user_id is not None:
-                viewers |= self._by_user.get(change.user_id, set())
+                groups |= self._by_user.get(change.user_id, set())
             elif change.project_id is not None:
-                viewers |= self._by_project.get(change.project_id, set()) | self._everywhere
+                groups |= self._by_project.get(change.project_id, set()) | self._everywhere
             else:
-                viewers |= self._level.keys()
-        found = list(self.behind)
-        for viewer in viewers:
-            if any(viewer.wants(change) for change in changes):
-                found += self._level[viewer]
-        return found
+                groups |= set(self._groups.values())
+        return [group for group in groups if any(group.viewer.wants(change) for change in changes)]
 
 
-def _drop(index: defaultdict[UUID, set[Viewer]], key: UUID, viewer: Viewer) -> None:
-    index[key].discard(viewer)
+def _drop(index: defaultdict[UUID, set[Group]], key: UUID, group: Group) -> None:
+    index[key].discard(group)
     if not index[key]:
         del index[key]

@@ -71,7 +71,7 @@ class Events:
             await send({"type": "http.response.body", "body": b""})
             return
         await send({"type": "http.response.body", "body": RETRY, "more_body": True})
-        stream = Stream(principal, entities, self.hub.leave)
+        stream = Stream(principal, entities, self.hub)
         stream.transport = scope["askbus.hand_over"](stream)
         if stream.transport is not None:
             await self._join(stream, request.headers.get("last-event-id") or request.query_params.get("after"))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence, Sized
 from functools import partial
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from askbus.feed.model import Change, Snapshot
 from askbus.feed.tail import Deliver
 from askbus_gateway.sse.audience import Audience
 from askbus_gateway.sse.catch_up import CatchUp, Reset, Rights
-from askbus_gateway.sse.rules import RULES, Viewer
+from askbus_gateway.sse.rules import RULES
 from askbus_gateway.sse.stream import Batch, Stream, chunk, frame, shown
 from askbus_gateway.sse.waits import Waits
 from askbus_gateway.sse.wheel import Wheel
@@ -29,6 +29,22 @@ LAST_WORDS = 1.0
 """Seconds that a client has to read what is left when this process stops."""
 
 Listener = Callable[[Sequence[Change]], None]
+
+
+class Slices:
+    """What is walked through, over however many sequences, with a turn for the event loop after each SLICE of it."""
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    async def of(self, items: Sized) -> AsyncIterator[slice]:
+        """The next parts of it, each at most SLICE long."""
+        for start in range(0, len(items), SLICE):
+            if self._done >= SLICE:
+                await asyncio.sleep(0)
+                self._done = 0
+            yield slice(start, start + SLICE)
+            self._done += min(SLICE, len(items) - start)
 
 
 class Hub:
@@ -72,30 +88,27 @@ class Hub:
                 await self._offer(workspace_id, snapshot, news)
 
     async def _offer(self, workspace_id: UUID, snapshot: Snapshot, news: Sequence[Change]) -> None:
+        """Who is told is decided in one step, so that nobody who moves between two slices is told twice or passed over."""
+        audience = self._streams.get(workspace_id)
+        if audience is None:
+            return
         batch = Batch(snapshot, news)
-        audience = self._streams.get(workspace_id, Audience())
-        concerned = audience.concerned(news)
-        for start in range(0, len(concerned), SLICE):
-            if start:
-                await asyncio.sleep(0)
-            self._write(batch, concerned[start : start + SLICE], audience)
-
-    def _write(self, batch: Batch, streams: Sequence[Stream], audience: Audience) -> None:
-        """Streams of one viewer stand side by side: what they are told is looked up once for them. Anything else would cost more than
-        writing it."""
-        viewer: Viewer | None = None
-        epoch, data = "", b""
-        for stream in streams:
-            if not stream.level:
+        audience.settle()
+        apart = tuple(audience.apart)
+        told = [(group, group.members) for group in audience.concerned(news)]
+        slices = Slices()
+        async for part in slices.of(apart):
+            for stream in apart[part]:
                 stream.offer(batch)
-                if stream.level and stream in audience.behind:
-                    audience.caught_up(stream)
-                continue
-            if stream.viewer is not viewer or stream.epoch != epoch:
-                viewer, epoch = stream.viewer, stream.epoch
-                data = batch.told(viewer, epoch)
-            if data:
-                stream.write(data)
+        for group, members in told:
+            data = batch.told(group.viewer, group.epoch)
+            async for part in slices.of(members.streams):
+                if group.members is members:
+                    for transport in members.transports[part]:
+                        transport.write(data)
+                else:
+                    for stream in members.streams[part]:
+                        stream.offer(batch)
 
     async def _apply_rights(self, workspace_id: UUID, news: Sequence[Change]) -> None:
         """Closes the streams of credentials that ended; those whose membership changed get their new rights and a fresh state."""
@@ -114,7 +127,7 @@ class Hub:
             async with stream.turn:
                 if stream.ended:
                     return
-                self._streams[stream.principal.workspace_id].lags(stream)
+                self.set_apart(stream)
                 stream.pause()
                 await self._send_state(stream, "access")
         except Exception as error:  # noqa: BLE001  # better no stream than one with old rights: it comes back and is checked
@@ -149,7 +162,7 @@ class Hub:
         if self._draining or stream.ended:
             stream.end()
             return
-        self._streams[stream.principal.workspace_id].lags(stream)
+        self.set_apart(stream)
         self.wheel.add(stream)
         async with stream.turn:
             if stream.ended:
@@ -162,6 +175,10 @@ class Hub:
             except (Reset, InvalidInput) as error:
                 log.info("stream.reset", reason=error.message if isinstance(error, Reset) else "not an id of ours")
                 await self._send_state(stream, "position")
+
+    def set_apart(self, stream: Stream) -> None:
+        """It is looked at by itself with each change, until it is writable."""
+        self._streams[stream.principal.workspace_id].set_apart(stream)
 
     def leave(self, stream: Stream) -> None:
         """The connection is over: nothing refers to this stream any more."""

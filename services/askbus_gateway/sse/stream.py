@@ -7,7 +7,8 @@ to the transport at once.
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -83,7 +84,55 @@ class Batch:
         return self._events[key]
 
 
-Left: TypeAlias = "Callable[[Stream], None]"
+@dataclass(frozen=True, eq=False, slots=True)
+class Members:
+    """A group as it was at one moment: its streams, and the connection of each. Ten thousand of them are walked by the second alone, since
+    at that number looking at an object costs as much as the call that follows."""
+
+    streams: "tuple[Stream, ...]"
+    transports: tuple[asyncio.Transport, ...]
+
+
+class Group:
+    """Streams that are told the same. Whoever is in it is writable."""
+
+    __slots__ = ("_connections", "_members", "epoch", "viewer")
+
+    def __init__(self, viewer: Viewer, epoch: str) -> None:
+        self.viewer = viewer
+        self.epoch = epoch
+        self._connections: dict[Stream, asyncio.Transport] = {}
+        self._members: Members | None = None
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    @property
+    def members(self) -> Members:
+        """Those who are in it now; the same object until somebody joins or leaves."""
+        if self._members is None:
+            self._members = Members(tuple(self._connections), tuple(self._connections.values()))
+        return self._members
+
+    def add(self, stream: "Stream", transport: asyncio.Transport) -> None:
+        stream.group = self
+        self._connections[stream] = transport
+        self._members = None
+
+    def remove(self, stream: "Stream") -> None:
+        stream.group = None
+        del self._connections[stream]
+        self._members = None
+
+
+class Keeper(Protocol):
+    """Who writes to streams."""
+
+    def set_apart(self, stream: "Stream") -> None:
+        """It may not simply be written to any more."""
+
+    def leave(self, stream: "Stream") -> None:
+        """Its connection is over."""
 
 
 class Stream(asyncio.Protocol):
@@ -92,13 +141,14 @@ class Stream(asyncio.Protocol):
     __slots__ = (
         "_aside",
         "_expiry",
-        "_left",
+        "_keeper",
         "_most",
         "_paused",
         "closes_at",
         "ended",
         "entities",
         "epoch",
+        "group",
         "level",
         "principal",
         "seen",
@@ -107,7 +157,7 @@ class Stream(asyncio.Protocol):
         "viewer",
     )  # fmt: skip
 
-    def __init__(self, principal: Principal, entities: frozenset[str] | None, left: Left) -> None:
+    def __init__(self, principal: Principal, entities: frozenset[str] | None, keeper: Keeper) -> None:
         self.principal = principal
         self.entities = entities
         self.viewer = Viewer(principal.user_id, principal.workspace_id)
@@ -120,13 +170,20 @@ class Stream(asyncio.Protocol):
         self.turn = asyncio.Lock()
         """Held while the client is brought up to date, so that an older reading of its rights never overtakes a newer one."""
         self.transport: asyncio.Transport | None = None
-        self._left = left
+        self.group: Group | None = None
+        """Where it is written to with others, while it is writable."""
+        self._keeper = keeper
         self.level = False
         """Whether the feed has passed what the client had when it came: every batch is news to it from then on."""
         self._paused = False
         self._most = MOST_BUFFERED
         self._aside: list[Batch] | None = None
         self._expiry: asyncio.TimerHandle | None = None
+
+    @property
+    def writable(self) -> asyncio.Transport | None:
+        """Its connection, where that may be written to without another look: it is up to date, reads, and has not ended."""
+        return self.transport if self.level and not self._paused and not self.ended else None
 
     def act_for(self, principal: Principal, viewer: Viewer) -> None:
         """The rights that count from now on."""
@@ -196,6 +253,7 @@ class Stream(asyncio.Protocol):
     def cut(self) -> None:
         """Ends the connection without another word."""
         self.ended = True
+        self._stand_apart()
         if self.transport is not None:
             self.transport.abort()
 
@@ -204,15 +262,21 @@ class Stream(asyncio.Protocol):
         if self.ended:
             return
         self.ended = True
+        self._stand_apart()
         if self.transport is not None:
             self.transport.write(LAST_CHUNK)
             self.transport.close()
             asyncio.get_running_loop().call_later(within, self.transport.abort)
 
+    def _stand_apart(self) -> None:
+        if self.group is not None:
+            self._keeper.set_apart(self)
+
     # The protocol of its connection.
 
     def pause_writing(self) -> None:
         self._paused = True
+        self._stand_apart()
         self._cut_if_too_much()
 
     def resume_writing(self) -> None:
@@ -225,4 +289,4 @@ class Stream(asyncio.Protocol):
         self.transport = None
         self._aside = None
         self.expires_in(None, self.end)
-        self._left(self)
+        self._keeper.leave(self)
