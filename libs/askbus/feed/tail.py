@@ -22,6 +22,7 @@ log = structlog.get_logger()
 
 POSITION = Statement("askbus.feed", "sql/position.sql")
 FLAG = Statement("askbus.feed", "sql/flag.sql")
+HELD_UP = Statement("askbus.feed", "sql/held_up.sql")
 SET_FLAG = Statement("askbus.feed", "sql/set_flag.sql")
 CHANNEL = "askbus"
 FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
@@ -107,12 +108,15 @@ class Tail:
                 await asyncio.sleep(min(self.poll, 0.5))
 
     async def _mind(self, db: Executor, *, woken: bool) -> None:
-        """Looks after the switch, once the news is delivered."""
+        """Looks after the switch, once the news is delivered: now and then, and at its flag with each nudge, since switching sends one."""
         now = asyncio.get_running_loop().time()
-        if not self.switch.due(now, woken=woken):
+        due = self.switch.due(now)
+        if not due and not woken:
             return
         row = await FLAG.one(db)
         self.switch.saw(row["nudged"], row["known_from"], now)
+        if due and row["nudged"]:
+            self.switch.queue((await HELD_UP.one(db))["commits"])
         wanted = self.switch.wants()
         if wanted is not None and wanted != row["nudged"] and await SET_FLAG.rows(db, nudged=wanted):
             log.info("feed.nudge_switched", on=wanted)
