@@ -34,7 +34,7 @@ def caught_up(audience: Audience, *streams: Stream) -> None:
 
 def told(audience: Audience, *changes: Change) -> set[Stream]:
     """Who is told of them, or looked at by itself."""
-    return {one for group in audience.concerned(changes) for one in group.members.streams} | set(audience.apart)
+    return {one for group, _wanted in audience.concerned(changes) for one in group.members.streams} | set(audience.apart)
 
 
 def change(entity: str, project: UUID | None, user: UUID | None = None) -> Change:

@@ -71,8 +71,8 @@ class Audience:
                 _drop(self._by_project, project, group)
             self._everywhere.discard(group)
 
-    def concerned(self, changes: Sequence[Change]) -> list[Group]:
-        """The groups that are told of one of the changes."""
+    def concerned(self, changes: Sequence[Change]) -> list[tuple[Group, list[Change]]]:
+        """The groups that are told of some of the changes, each with those that it is told of."""
         groups: set[Group] = set()
         for change in changes:
             if change.user_id is not None:
@@ -81,7 +81,12 @@ class Audience:
                 groups |= self._by_project.get(change.project_id, set()) | self._everywhere
             else:
                 groups |= set(self._groups.values())
-        return [group for group in groups if any(group.viewer.wants(change) for change in changes)]
+        found = []
+        for group in groups:
+            wanted = [change for change in changes if group.viewer.wants(change)]
+            if wanted:
+                found.append((group, wanted))
+        return found
 
 
 def _drop(index: defaultdict[UUID, set[Group]], key: UUID, group: Group) -> None:

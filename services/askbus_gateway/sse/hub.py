@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from askbus.feed.tail import Deliver
 from askbus_gateway.sse.audience import Audience
 from askbus_gateway.sse.catch_up import CatchUp, Reset, Rights
 from askbus_gateway.sse.rules import RULES
-from askbus_gateway.sse.stream import Batch, Stream, chunk, frame, shown
+from askbus_gateway.sse.stream import Batch, Group, Members, Stream, chunk, frame, shown
 from askbus_gateway.sse.waits import Waits
 from askbus_gateway.sse.wheel import Wheel
 
@@ -29,22 +29,6 @@ LAST_WORDS = 1.0
 """Seconds that a client has to read what is left when this process stops."""
 
 Listener = Callable[[Sequence[Change]], None]
-
-
-class Slices:
-    """What is walked through, over however many sequences, with a turn for the event loop after each SLICE of it."""
-
-    def __init__(self) -> None:
-        self._done = 0
-
-    async def of(self, items: Sized) -> AsyncIterator[slice]:
-        """The next parts of it, each at most SLICE long."""
-        for start in range(0, len(items), SLICE):
-            if self._done >= SLICE:
-                await asyncio.sleep(0)
-                self._done = 0
-            yield slice(start, start + SLICE)
-            self._done += min(SLICE, len(items) - start)
 
 
 class Hub:
@@ -95,20 +79,9 @@ class Hub:
         batch = Batch(snapshot, news)
         audience.settle()
         apart = tuple(audience.apart)
-        told = [(group, group.members) for group in audience.concerned(news)]
-        slices = Slices()
-        async for part in slices.of(apart):
-            for stream in apart[part]:
-                stream.offer(batch)
-        for group, members in told:
-            data = batch.told(group.viewer, group.epoch)
-            async for part in slices.of(members.streams):
-                if group.members is members:
-                    for transport in members.transports[part]:
-                        transport.write(data)
-                else:
-                    for stream in members.streams[part]:
-                        stream.offer(batch)
+        told = [(group, group.members, batch.event(group.epoch, wanted)) for group, wanted in audience.concerned(news)]
+        await _to_each(apart, batch)
+        await _to_groups(told, batch)
 
     async def _apply_rights(self, workspace_id: UUID, news: Sequence[Change]) -> None:
         """Closes the streams of credentials that ended; those whose membership changed get their new rights and a fresh state."""
@@ -218,3 +191,29 @@ class Hub:
         news = [shown(change) for change in found.changes]
         stream.write_whole(frame("changes", news, str(found.at)) if news else f"id: {found.at}\n\n".encode())
         stream.begin(found.at.epoch, found.at.snapshot)
+
+
+async def _to_each(streams: Sequence[Stream], batch: Batch) -> None:
+    """To streams that stand apart: each looks for itself what it is told, now or later."""
+    for at in range(0, len(streams), SLICE):
+        for stream in streams[at : at + SLICE]:
+            stream.offer(batch)
+        await asyncio.sleep(0)
+
+
+async def _to_groups(told: Sequence[tuple[Group, Members, bytes]], batch: Batch) -> None:
+    """To groups, as they were. Once somebody has left one, each of its streams looks for itself."""
+    room = SLICE
+    for group, members, data in told:
+        for at in range(0, len(members.streams), SLICE):
+            part = members.transports[at : at + SLICE]
+            if room < len(part):
+                await asyncio.sleep(0)
+                room = SLICE
+            room -= len(part)
+            if group.members is members:
+                for transport in part:
+                    transport.write(data)
+            else:
+                for stream in members.streams[at : at + SLICE]:
+                    stream.offer(batch)

@@ -77,7 +77,7 @@ class Batch:
         """The chunk that tells of `news`, a part of this batch."""
         if not news:
             return b""
-        key = (epoch, tuple(change.seq for change in news))
+        key = (epoch, tuple([change.seq for change in news]))
         if key not in self._events:
             identity = str(EventId(epoch, self.snapshot))
             self._events[key] = chunk(frame("changes", [shown(change) for change in news], identity))
