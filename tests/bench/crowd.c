@@ -1,7 +1,8 @@
 /* Ten thousand clients in one process, or the barest server for them: epoll and nothing else.
  *
  * `crowd watch` takes lines: `open <count> <port> <bytes>`, then a line with the mark of a client that is there (empty: once it has sent), a line with
- * the mark of an event, and the request; `expect <count>` prints the moments (CLOCK_MONOTONIC, ns) of so many events; `close`.
+ * the mark of an event, and the request; `expect <count> <every> <names>` prints the moments (CLOCK_MONOTONIC, ns) of so many events, each with the 36
+ * bytes after its mark where <names> is not 0, and looks for them at once, or only every so many µs; `close`.
  * `crowd serve` prints its port, answers each request with what `head` gave it, and writes what `send <times> <bytes>` gives it to everyone.
  */
 #define _GNU_SOURCE
@@ -22,7 +23,7 @@
 #define AT_ONCE 64
 
 static int ep, fds[MOST], there[MOST], count, ready;
-static long long *moments;
+static struct { long long at; char name[40]; } *moments;
 static long heard, room;
 static char ready_mark[256], event_mark[256], buffer[1 << 20];
 
@@ -43,9 +44,10 @@ static char *line(char *into, int size) {
     return into;
 }
 
-static void note(void) {
+static void note(const char *name, long size) {
     if (heard == room) moments = realloc(moments, (room = room ? 2 * room : 65536) * sizeof *moments);
-    moments[heard++] = now();
+    moments[heard].at = now();
+    snprintf(moments[heard++].name, 37, "%.*s", (int)(size < 36 ? size : 36), name);
 }
 
 /* Reads whatever has come, for at most so many milliseconds. */
@@ -60,7 +62,8 @@ static void turn(int wait) {
             continue;
         }
         if (!there[fd] && *ready_mark && memmem(buffer, size, ready_mark, strlen(ready_mark))) there[fd] = 1, ready++;
-        for (char *at = buffer; (at = memmem(at, buffer + size - at, event_mark, strlen(event_mark))); at++) note();
+        for (char *at = buffer; (at = memmem(at, buffer + size - at, event_mark, strlen(event_mark))); at++)
+            note(at + strlen(event_mark), buffer + size - at - strlen(event_mark));
     }
 }
 
@@ -87,7 +90,7 @@ static void open_all(int wanted, int port, const char *request, int size) {
 static void watch(void) {
     char command[256];
     for (;;) {
-        int wanted, port, size;
+        int wanted, port, size, every, names;
         line(command, sizeof command);
         if (sscanf(command, "open %d %d %d", &wanted, &port, &size) == 3) {
             line(ready_mark, sizeof ready_mark);
@@ -98,10 +101,10 @@ static void watch(void) {
             free(request);
             heard = 0;
             printf("%d\n", count);
-        } else if (sscanf(command, "expect %d", &wanted) == 1) {
+        } else if (sscanf(command, "expect %d %d %d", &wanted, &every, &names) == 3) {
             long long until = now() + 60000000000LL;
-            while (heard < wanted && now() < until) turn(100);
-            for (long i = 0; i < heard; i++) printf("%lld ", moments[i]);
+            while (heard < wanted && now() < until) turn(every ? 0 : 100), every && usleep(every);
+            for (long i = 0; i < heard; i++) names ? printf("%lld:%s ", moments[i].at, moments[i].name) : printf("%lld ", moments[i].at);
             printf("\n");
             heard = 0;
         } else if (!strcmp(command, "close")) {

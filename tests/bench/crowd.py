@@ -6,6 +6,7 @@ asserts nothing about time. docs/performance.md explains the lines.
 
 import argparse
 import asyncio
+import random
 import resource
 import shutil
 import sys
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from urllib.parse import urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import uvloop
 from tests.bench import machine
@@ -25,47 +26,56 @@ from tests.bench.meter import Meter
 from tests.bench.report import Measure, Report, percentile
 from tests.bench.wire import request_of
 
-from askbus.access.model import Scope
+from askbus.access import verbs as access
+from askbus.access.model import Role, Scope
 from askbus.bus.envelope import Service
 from askbus.db.pool import Pool, open_pool
+from askbus.feed.model import Change, Snapshot
 from askbus.questions import verbs
 from askbus.stack.options import Options, ServiceSpec
 from askbus.stack.supervisor import Stack
-from askbus.testing.people import Company, Person, found_company, give_token
+from askbus.testing.people import Company, Person, found_company, give_token, hire
 from askbus.testing.questions import answer_command, open_question
+from askbus_gateway.sse.stream import Batch
 
 SOURCE = Path(__file__).with_name("crowd.c")
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: state\ndata: {}\n\n"
-EVENT = (
-    b'id: 1.1000:1000:\nevent: changes\ndata: [{"entity":"question","id":"%s","op":"upsert","status":"open","project":"%s"}]\n\n'
-)
-FRAME = EVENT % (b"0" * 36, b"0" * 36)
-ROUNDS, FEW_ROUNDS = 20, 200
-FEW = 10
-UNHURRIED = 0.02
-"""Seconds between two commits that keep them below the rate at which writers stop nudging and the feed polls every 3 ms."""
+EACH = 10
+"""Streams of one person, who sees one project."""
+CHANGE = """
+    INSERT INTO change_log (fact, entity, entity_id, status, workspace_id, project_id, collection, key)
+    VALUES ('record.updated', 'record', $1, 'updated', $2, $3, 'orders', '{"id": "7"}')"""
+"""As the trigger of an attached table writes it: nothing but the feed has anything to do with it."""
+MARK = '"entity":"record","id":"'
+RATES = (50, 200, 1000)
+"""Commits a second, by WRITERS connections, for SECONDS."""
+WRITERS, SECONDS = 4, 8
+BATCHES, ROUNDS, LATE_ROUNDS = 12, 5, 20
+SELDOM = 0.005
+"""Seconds between two looks of the clients while CPU is measured: so writing to them wakes no process on this machine, neither for the
+gateway nor for the floor, as it would not if they were elsewhere."""
 SERVICES = (Service.GATEWAY, Service.QUESTION_BROKER)
 
 
 @dataclass
 class Told:
-    """Seconds from sending COMMIT to each arrival, and what the server spent on all of it."""
+    """Seconds from sending COMMIT, and from its answer, to each arrival; and from sending it to its answer."""
 
-    arrivals: list[float] = field(default_factory=list)
+    sent: list[float] = field(default_factory=list)
+    answered: list[float] = field(default_factory=list)
     commits: list[float] = field(default_factory=list)
-    """Until the writer itself had its answer."""
-    cpu: float = 0.0
 
 
 @dataclass
 class Scene:
-    """What runs: the stack, the clients, the floor."""
+    """What runs: the stack, the clients, the floor and its clients."""
 
     stack: Stack
     db: Pool
     company: Company
     clients: Crowd
     floor: Crowd
+    listeners: Crowd
     meter: Meter
 
     @property
@@ -79,22 +89,54 @@ class Scene:
         """KiB."""
         return self.meter.memory()[name][1] * 1024
 
-    async def commits(self, name: str, by: Person, project: UUID, rounds: int, hear: int, *, pause: float = 0) -> Told:
-        """Questions, one after the other, each when everybody has heard of the one before, `pause` seconds later."""
-        told, began = Told(), self.meter.read()
-        for _ in range(rounds):
-            await asyncio.sleep(pause)
-            heard = asyncio.ensure_future(self.clients.expect(hear))
+    def change(self, project: UUID | None) -> tuple[str, UUID, UUID, UUID | None]:
+        """The statement and its arguments. None: everybody is told."""
+        return CHANGE, uuid4(), self.company.workspace_id, project
+
+    async def at_rate(self, projects: Sequence[UUID], rate: int) -> Told:
+        """So many changes a second, each in a transaction of its own and told to the streams of one person."""
+        count = rate * SECONDS
+        heard = asyncio.ensure_future(self.clients.named(count * EACH))
+        moments: dict[str, tuple[float, float]] = {}
+        start, chosen = monotonic(), random.Random(rate)
+
+        async def write(numbers: range) -> None:
             async with self.db.acquire() as db:
-                transaction = db.transaction()
-                await transaction.start()
-                await open_question(db, by.principal, project)
-                sent = monotonic()
-                await transaction.commit()
-                told.commits.append(monotonic() - sent)
-            told.arrivals += [at - sent for at in await heard]
-        told.cpu = self.meter.read().since(began).processes[name]
+                for number in numbers:
+                    await asyncio.sleep(max(start + number / rate - monotonic(), 0))
+                    statement, change_id, *rest = self.change(chosen.choice(projects))
+                    transaction = db.transaction()
+                    await transaction.start()
+                    await db.execute(statement, change_id, *rest)
+                    sent = monotonic()
+                    await transaction.commit()
+                    moments[str(change_id)] = (sent, monotonic())
+
+        await asyncio.gather(*(write(range(writer, count, WRITERS)) for writer in range(WRITERS)))
+        told = Told(commits=[answered - sent for sent, answered in moments.values()])
+        for change_id, at in await heard:
+            told.sent.append(at - moments[change_id][0])
+            told.answered.append(at - moments[change_id][1])
         return told
+
+    async def to_all(self, count: int, rounds: int, *, every: float = 0) -> list[float]:
+        """Changes that everybody is told of, one after the other: seconds from sending COMMIT to each arrival."""
+        arrivals = []
+        for _ in range(rounds):
+            heard = asyncio.ensure_future(self.clients.expect(count, every=every))
+            sent = monotonic()
+            await self.db.execute(*self.change(None))
+            arrivals += [at - sent for at in await heard]
+        return arrivals
+
+    async def floor_to_all(self, count: int, rounds: int, event: bytes, *, every: float = 0) -> list[float]:
+        arrivals = []
+        for _ in range(rounds):
+            heard = asyncio.ensure_future(self.listeners.expect(count, every=every))
+            sent = monotonic()
+            await self.floor.say("send", 1, len(event), data=event)
+            arrivals += [at - sent for at in await heard]
+        return arrivals
 
 
 @asynccontextmanager
@@ -103,45 +145,66 @@ async def scene(binary: str) -> AsyncIterator[Scene]:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="askbus-crowd-")))
         options = Options(data=folder, services=tuple(map(ServiceSpec, SERVICES)), env={"ASKBUS_TRACE_RATIO": "0.05"})
         stack = await opened.enter_async_context(Stack(options))
-        db = await opened.enter_async_context(open_pool(stack.database_url, size=4, name="crowd"))
+        db = await opened.enter_async_context(open_pool(stack.database_url, size=WRITERS, name="crowd"))
         clients = await opened.enter_async_context(crowd(binary, "watch"))
         floor = await opened.enter_async_context(crowd(binary, "serve"))
+        listeners = await opened.enter_async_context(crowd(binary, "watch"))
         await floor.say("head", len(HEAD), data=HEAD)
         pids = {name: service.pid for name, service in stack.services.items()}
         pids |= {"nats": stack.nats.pid, "floor": floor.process.pid, "clients": clients.process.pid}
-        yield Scene(stack, db, await found_company(db), clients, floor, Meter(pids))
+        yield Scene(stack, db, await found_company(db), clients, floor, listeners, Meter(pids))
+
+
+async def townsfolk(on: Scene, count: int) -> tuple[list[UUID], list[Person]]:
+    """So many people, each in a project of their own."""
+    projects, people = [], []
+    async with on.db.acquire() as db:
+        for number in range(count):
+            project = await access.create_project(db, on.company.workspace_id, f"project {number}")
+            projects.append(project)
+            people.append(await hire(db, on.company.workspace_id, f"person {number}", Role.MEMBER, projects=(project,)))
+    return projects, people
 
 
 async def streams(on: Scene, count: int) -> list[Measure]:
-    """To all, and to a few of them."""
-    mia, admin = on.company["mia"], on.company["admin"]
-    marks = {"ready": "event: state", "event": "event: changes"}
+    """To the ten of one person, at several rates, and to all."""
+    projects, people = await townsfolk(on, count // EACH)
     before, floor_before = on.pss("gateway"), on.pss("floor")
-    await on.clients.open(count - FEW, on.port, on.watching(mia), **marks)
-    await on.clients.open(FEW, on.port, on.watching(admin), **marks)
+    for person in people:
+        await on.clients.open(EACH, on.port, on.watching(person), ready="event: state", event=MARK)
     memory = (on.pss("gateway") - before) / count
-    few = await on.commits("gateway", admin, on.company.south, FEW_ROUNDS, FEW, pause=UNHURRIED)
-    hurried = await on.commits("gateway", admin, on.company.south, FEW_ROUNDS, FEW)
-    everyone = await on.commits("gateway", admin, on.company.north, ROUNDS, count)
-    await on.clients.say("close")
-    await on.clients.open(count, on.floor.port, b"GET / HTTP/1.1\r\n\r\n", **marks)
+    measures = []
+    for rate in RATES:
+        told = await on.at_rate(projects, rate)
+        what = f"{rate} a second, to {EACH} of {count}, p{{}}"
+        measures += _percentiles(f"COMMIT's answer to SSE, {what}", told.answered, (1, 6))
+        measures += _percentiles(f"COMMIT to SSE, {what}; floor: COMMIT", told.sent, floor=told.commits)
+    change = Change(
+        1000, 1000, "record.updated", "record", uuid4(), "updated", uuid4(), None, collection="orders", key={"id": "7"}
+    )
+    event = Batch(Snapshot(1000, 1000, frozenset()), [change]).event("1", [change])
+    await on.listeners.open(count, on.floor.port, b"GET / HTTP/1.1\r\n\r\n", ready="event: state", event=MARK)
     floor_memory = (on.pss("floor") - floor_before) / count
-    floor = Told()
-    began = on.meter.read()
-    for _ in range(ROUNDS):
-        sent = monotonic()
-        heard = asyncio.ensure_future(on.clients.expect(count))
-        await on.floor.say("send", 1, len(FRAME), data=FRAME)
-        floor.arrivals += [at - sent for at in await heard]
-    floor.cpu = on.meter.read().since(began).processes["floor"]
+    ours = theirs = 0.0
+    for _ in range(BATCHES):  # in turns, since what the machine has to spare changes
+        began = on.meter.read()
+        await on.to_all(count, ROUNDS, every=SELDOM)
+        between = on.meter.read()
+        await on.floor_to_all(count, ROUNDS, event, every=SELDOM)
+        ended = on.meter.read()
+        ours += between.since(began).processes["gateway"]
+        theirs += ended.since(between).processes["floor"]
+    deliveries = BATCHES * ROUNDS * count
+    arrivals, floor = await on.to_all(count, LATE_ROUNDS), await on.floor_to_all(count, LATE_ROUNDS, event)
     await on.clients.say("close")
-    ours, theirs = ROUNDS * count / everyone.cpu, ROUNDS * count / floor.cpu
+    await on.listeners.say("close")
     return [
         Measure(f"memory a stream, {count} of them", "KiB", memory, floor_memory, most=12),
-        Measure("deliveries a CPU second, to all", "1/s", ours, theirs, also="target ≥ 0.7 of the floor"),
-        *_percentiles(f"COMMIT to SSE, to {FEW} of {count}; floor: COMMIT", few.arrivals, (1, 6), few.commits),
-        *_percentiles(f"the same, the next commit at once, to {FEW} of {count}", hurried.arrivals, floor=hurried.commits),
-        *_percentiles(f"COMMIT to SSE, to all {count}", everyone.arrivals, floor=floor.arrivals),
+        Measure(
+            "deliveries a CPU second, to all", "1/s", deliveries / ours, deliveries / theirs, also="target ≥ 0.7 of the floor"
+        ),
+        *measures,
+        *_percentiles(f"COMMIT to SSE, to all {count}, p{{}}", arrivals, floor=floor),
     ]
 
 
@@ -203,7 +266,7 @@ async def _answered(on: Scene, count: int, ids: Sequence[UUID], name: str, befor
         Measure(
             f"CPU a waiting agent {where} that is told", "µs", 1e6 * cpu / max(len(arrivals), 1), also=f"{len(arrivals)} told"
         ),
-        *_percentiles(f"answer to {count} agents {where}", arrivals),
+        *_percentiles(f"answer to {count} agents {where}, p{{}}", arrivals),
     ]
 
 
@@ -219,9 +282,10 @@ async def _calm(on: Scene, name: str) -> None:
 def _percentiles(
     what: str, arrivals: Sequence[float], most: tuple[float, float] | None = None, floor: Sequence[float] = ()
 ) -> list[Measure]:
+    """`what` has a place for the percentile."""
     return [
         Measure(
-            f"{what}, p{percent}", "ms", 1000 * percentile(arrivals, percent),
+            what.format(percent), "ms", 1000 * percentile(arrivals, percent),
             1000 * percentile(floor, percent) if floor else None, most=None if most is None else most[index],
         )
         for index, percent in enumerate((50, 99))

@@ -30,9 +30,14 @@ class Crowd:
         """So many connections, each of which has sent the request and been told `ready`."""
         await self.say("open", count, port, len(request), data=f"{ready}\n{event}\n".encode() + request)
 
-    async def expect(self, count: int) -> list[float]:
-        """The moments of the next so many events, in seconds."""
-        return [int(moment) / 1e9 for moment in (await self.say("expect", count)).split()]
+    async def expect(self, count: int, *, every: float = 0) -> list[float]:
+        """The moments of the next so many events, in seconds. `every`: look only so often, in seconds; 0 for at once."""
+        return [int(moment) / 1e9 for moment in (await self.say("expect", count, round(every * 1e6), 0)).split()]
+
+    async def named(self, count: int) -> list[tuple[str, float]]:
+        """The next so many events, each by the 36 characters after its mark, and its moment in seconds."""
+        told = (await self.say("expect", count, 0, 1)).split()
+        return [(name, int(moment) / 1e9) for moment, _, name in (each.partition(":") for each in told)]
 
 
 @asynccontextmanager
