@@ -29,7 +29,7 @@ from tests.bench.wire import request_of
 from askbus.access import verbs as access
 from askbus.access.model import Role, Scope
 from askbus.bus.envelope import Service
-from askbus.db.pool import Pool, open_pool
+from askbus.db.pool import Connection, Pool, open_pool
 from askbus.feed.model import Change, Snapshot
 from askbus.questions import verbs
 from askbus.stack.options import Options, ServiceSpec
@@ -47,10 +47,13 @@ CHANGE = """
     VALUES ('record.updated', 'record', $1, 'updated', $2, $3, 'orders', '{"id": "7"}')"""
 """As the trigger of an attached table writes it: nothing but the feed has anything to do with it."""
 MARK = '"entity":"record","id":"'
+PLAIN = "INSERT INTO crowd_rows VALUES ($1)"
 RATES = (50, 200, 1000)
 """Commits a second, by WRITERS connections, for SECONDS."""
 WRITERS, SECONDS = 4, 8
 BATCHES, ROUNDS, LATE_ROUNDS = 12, 5, 20
+CROWDED = 16
+"""Connections that write as fast as they can."""
 SELDOM = 0.005
 """Seconds between two looks of the clients while CPU is measured: so writing to them wakes no process on this machine, neither for the
 gateway nor for the floor, as it would not if they were elsewhere."""
@@ -208,6 +211,37 @@ async def streams(on: Scene, count: int) -> list[Measure]:
     ]
 
 
+async def writers(on: Scene) -> list[Measure]:
+    """Connections that commit one row after the other, with the log and without; the gateway follows."""
+    async with AsyncExitStack() as opened:
+        pool = await opened.enter_async_context(open_pool(on.stack.database_url, size=CROWDED, name="writers"))
+        await pool.execute("CREATE TABLE crowd_rows (id uuid PRIMARY KEY)")
+        connections = [await opened.enter_async_context(pool.acquire()) for _ in range(CROWDED)]
+        logged, plain = 0.0, 0.0
+        for _ in range(BATCHES):  # the first of them also switches the nudge off
+            logged += await _commits(
+                connections, f"WITH r AS (INSERT INTO crowd_rows VALUES ($1)) {CHANGE}", on.change(on.company.south)[2:]
+            )
+            plain += await _commits(connections, "INSERT INTO crowd_rows VALUES ($1)", ())
+        nudged = await on.db.fetchval("SELECT nudged FROM feed")
+    also = f"target ≥ 0.75 of the floor, a row without the log; nudge {'on' if nudged else 'off'} at the end"
+    return [Measure(f"commits a second of {CROWDED} writers", "1/s", logged / BATCHES, plain / BATCHES, also=also)]
+
+
+async def _commits(connections: Sequence[Connection], statement: str, arguments: tuple[object, ...]) -> float:
+    """So many a second."""
+    began, done = monotonic(), 0
+
+    async def write(db: Connection) -> None:
+        nonlocal done
+        while monotonic() - began < 1:
+            await db.execute(statement, uuid4(), *arguments)
+            done += 1
+
+    await asyncio.gather(*map(write, connections))
+    return done / (monotonic() - began)
+
+
 async def over_http(on: Scene, count: int) -> list[Measure]:
     """Agents in `GET /v1/questions/{id}?wait=`, all for one question; the last of them hears when all have been told."""
     mia = on.company["mia"]
@@ -295,7 +329,7 @@ def _percentiles(
 async def bench(count: int, binary: str, *, waits: bool) -> Report:
     report = Report(machine.facts())
     async with scene(binary) as on:
-        report.sections["streams on one gateway"] = await streams(on, count)
+        report.sections["streams on one gateway"] = [*await streams(on, count), *await writers(on)]
         if waits:
             report.sections["agents that wait"] = [*await over_http(on, count), *await on_the_bus(on, count)]
     return report
