@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 from uuid import UUID, uuid4
 
@@ -192,3 +193,17 @@ def test_each_stream_is_told_each_change_once_whatever_moves_between_two_slices(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hubs, "SLICE", 2)
         asyncio.run(run())
+
+
+@pytest.mark.requirement("S6", "O2")
+async def test_a_stream_that_had_ended_keeps_the_process_no_longer_than_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its age, say, and its client does not read the end: it is cut off with those that end now."""
+    monkeypatch.setattr(hubs, "LAST_WORDS", 0.01)
+    feed = Feed()
+    for number in range(2):
+        feed.come(number)
+        monkeypatch.setattr(feed.wires[number], "abort", partial(feed.streams[number].connection_lost, None))
+    feed.ends(0)
+    async with asyncio.timeout(2):
+        await feed.hub.close()
+    assert [wire.log.count("end") for wire in feed.wires] == [1, 1]

@@ -258,15 +258,15 @@ class Stream(asyncio.Protocol):
             self.transport.abort()
 
     def end(self, within: float = LAST_WORDS) -> None:
-        """Nothing more is written; what is queued still goes out, to a client that reads it in time."""
-        if self.ended:
-            return
-        self.ended = True
+        """Nothing more is written; what is queued still goes out, to a client that reads it in time. Ended again, it may be given less."""
+        begins, self.ended = not self.ended, True
         self._stand_apart()
-        if self.transport is not None:
+        if self.transport is None:
+            return
+        if begins:
             self.transport.write(LAST_CHUNK)
             self.transport.close()
-            asyncio.get_running_loop().call_later(within, self.transport.abort)
+        asyncio.get_running_loop().call_later(within, self.transport.abort)
 
     def _stand_apart(self) -> None:
         if self.group is not None:
