@@ -51,10 +51,10 @@ PLAIN = "INSERT INTO crowd_rows VALUES ($1)"
 RATES = (50, 200, 1000)
 """Commits a second, by WRITERS connections, for SECONDS."""
 WRITERS, SECONDS = 4, 8
-BATCHES, ROUNDS, LATE_ROUNDS = 12, 5, 20
+BATCHES, ROUNDS, LATE_ROUNDS = 12, 10, 20
 CROWDED = 16
 """Connections that write as fast as they can."""
-SELDOM = 0.005
+SELDOM = 0.001
 """Seconds between two looks of the clients while CPU is measured: so writing to them wakes no process on this machine, neither for the
 gateway nor for the floor, as it would not if they were elsewhere."""
 SERVICES = (Service.GATEWAY, Service.QUESTION_BROKER)

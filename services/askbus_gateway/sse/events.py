@@ -74,6 +74,7 @@ class Events:
         stream = Stream(principal, entities, self.hub)
         stream.transport = scope["askbus.hand_over"](stream)
         if stream.transport is not None:
+            stream.transport.set_write_buffer_limits(0)
             await self._join(stream, request.headers.get("last-event-id") or request.query_params.get("after"))
 
     async def _join(self, stream: Stream, last_id: str | None) -> None:

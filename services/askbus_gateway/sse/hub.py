@@ -1,6 +1,7 @@
 """The hub: one tail of the feed for the whole process, fanned out to streams and waits."""
 
 import asyncio
+import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -206,14 +207,26 @@ async def _to_groups(told: Sequence[tuple[Group, Members, bytes]], batch: Batch)
     room = SLICE
     for group, members, data in told:
         for at in range(0, len(members.streams), SLICE):
-            part = members.transports[at : at + SLICE]
-            if room < len(part):
+            streams = members.streams[at : at + SLICE]
+            if room < len(streams):
                 await asyncio.sleep(0)
                 room = SLICE
-            room -= len(part)
+            room -= len(streams)
             if group.members is members:
-                for transport in part:
-                    transport.write(data)
+                _write(streams, members.sockets[at : at + SLICE], data)
             else:
-                for stream in members.streams[at : at + SLICE]:
+                for stream in streams:
                     stream.offer(batch)
+
+
+def _write(streams: Sequence[Stream], sockets: Sequence[int], data: bytes) -> None:
+    """Straight to the sockets of writable streams: nothing waits in their transports. What a socket does not take at once, or an error,
+    is the transport's."""
+    size = len(data)
+    for number, sock in enumerate(sockets):
+        try:
+            sent = os.write(sock, data)
+        except OSError:
+            sent = 0
+        if sent != size:
+            streams[number].write_rest(data[sent:])

@@ -86,42 +86,47 @@ class Batch:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Members:
-    """A group as it was at one moment: its streams, and the connection of each. Ten thousand of them are walked by the second alone, since
+    """A group as it was at one moment: its streams, and the socket of each. Ten thousand of them are walked by the second alone, since
     at that number looking at an object costs as much as the call that follows."""
 
     streams: "tuple[Stream, ...]"
-    transports: tuple[asyncio.Transport, ...]
+    sockets: tuple[int, ...]
+
+
+NO_SOCKET = -1
+"""No descriptor of any file: a write to it fails, and goes through the transport."""
 
 
 class Group:
     """Streams that are told the same. Whoever is in it is writable."""
 
-    __slots__ = ("_connections", "_members", "epoch", "viewer")
+    __slots__ = ("_members", "_sockets", "epoch", "viewer")
 
     def __init__(self, viewer: Viewer, epoch: str) -> None:
         self.viewer = viewer
         self.epoch = epoch
-        self._connections: dict[Stream, asyncio.Transport] = {}
+        self._sockets: dict[Stream, int] = {}
         self._members: Members | None = None
 
     def __len__(self) -> int:
-        return len(self._connections)
+        return len(self._sockets)
 
     @property
     def members(self) -> Members:
         """Those who are in it now; the same object until somebody joins or leaves."""
         if self._members is None:
-            self._members = Members(tuple(self._connections), tuple(self._connections.values()))
+            self._members = Members(tuple(self._sockets), tuple(self._sockets.values()))
         return self._members
 
     def add(self, stream: "Stream", transport: asyncio.Transport) -> None:
         stream.group = self
-        self._connections[stream] = transport
+        sock = transport.get_extra_info("socket")
+        self._sockets[stream] = NO_SOCKET if sock is None else sock.fileno()
         self._members = None
 
     def remove(self, stream: "Stream") -> None:
         stream.group = None
-        del self._connections[stream]
+        del self._sockets[stream]
         self._members = None
 
 
@@ -222,6 +227,11 @@ class Stream(asyncio.Protocol):
     def pause(self) -> None:
         """Until `begin` is called again, batches are kept aside: the client is about to get a fresh state."""
         self.seen, self.level = None, False
+
+    def write_rest(self, data: bytes) -> None:
+        """Sends what its socket did not take at once, or finds out why."""
+        if self.transport is not None:
+            self.transport.write(data)
 
     def write(self, data: bytes) -> None:
         """Sends a live event, as a chunk. A client that stopped reading is cut off: it comes back with its last id."""
