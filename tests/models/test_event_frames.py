@@ -138,6 +138,18 @@ async def test_a_large_state_does_not_cut_its_client_off() -> None:
     assert [event.event for event in client.events()] == ["state", "changes"]
 
 
+@pytest.mark.requirement("S6")
+async def test_who_does_not_read_one_state_is_not_sent_another() -> None:
+    """Each change of its rights brings a fresh state: a client that does not read would hold them all."""
+    client = Client(reads=False)
+    state = frame("state", {"entities": ["x" * 100] * 10_000}, "e.1:1:")
+    client.stream.write_whole(state)
+    held = client.wire.held
+    client.stream.pause()
+    client.stream.write_whole(state)
+    assert (client.cuts, client.wire.held, client.stream.ended) == (1, held, True)
+
+
 @pytest.mark.requirement("S4")
 async def test_the_id_of_a_batch_is_the_readers_position() -> None:
     """So that a client that comes back with it has missed just what came after that batch."""

@@ -207,3 +207,29 @@ async def test_a_stream_that_had_ended_keeps_the_process_no_longer_than_the_othe
     async with asyncio.timeout(2):
         await feed.hub.close()
     assert [wire.log.count("end") for wire in feed.wires] == [1, 1]
+
+
+@pytest.mark.requirement("S2", "S8")
+async def test_the_end_of_a_session_waits_for_nobody_whose_rights_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both in one batch, and the database does not answer: the stream of the ended session is over, the other is told nothing meanwhile."""
+    feed = Feed()
+    feed.come(0)
+    feed.come(1)
+    moved, over = (stream.principal for stream in feed.streams)
+    reading = asyncio.Event()
+
+    async def never(*_: object) -> None:
+        reading.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(feed.hub.catch_up, "opening", never)
+    news = [
+        Change(1, 1, "membership.changed", "membership", uuid4(), "removed", WORKSPACE, None, moved.user_id),
+        Change(2, 1, "session.ended", "session", over.id, "ended", WORKSPACE, None, over.user_id),
+        Change(3, 1, "question.asked", "question", UUID(int=1), "open", WORKSPACE, uuid4()),
+    ]
+    delivering = asyncio.create_task(feed.hub.deliver(snapshot(1), news))
+    await reading.wait()
+    assert feed.wires[1].log[-1] == "end"
+    assert feed.wires[0].log == [("state", 0)]
+    delivering.cancel()

@@ -26,6 +26,9 @@ log = structlog.get_logger()
 SLICE = 256
 """Streams that one batch is offered to before the event loop gets a turn."""
 
+JOINING = 4
+"""Streams that are brought up to date at once, so that those whose rights changed are never in line behind a thousand that come back."""
+
 LAST_WORDS = 1.0
 """Seconds that a client has to read what is left when this process stops."""
 
@@ -44,6 +47,7 @@ class Hub:
         self._streams: defaultdict[UUID, Audience] = defaultdict(Audience)
         self._listeners: set[Listener] = set()
         self._draining = False
+        self._joining = asyncio.Semaphore(JOINING)
         self._gone = asyncio.Event()
 
     def __len__(self) -> int:
@@ -90,11 +94,14 @@ class Hub:
         moved = {change.user_id for change in news if change.entity == "membership"}
         if not ended and not moved:
             return
+        to_renew = []
         for stream in tuple(self._streams.get(workspace_id, ())):
             if stream.principal.id in ended:
                 self._end(stream, "ended")
             elif stream.principal.user_id in moved:
-                await self._renew(stream)
+                to_renew.append(stream)
+        for stream in to_renew:  # after every end: a renewal reads, and no end waits for that
+            await self._renew(stream)
 
     async def _renew(self, stream: Stream) -> None:
         try:
@@ -138,7 +145,7 @@ class Hub:
             return
         self.set_apart(stream)
         self.wheel.add(stream)
-        async with stream.turn:
+        async with self._joining, stream.turn:
             if stream.ended:
                 return
             if not last_event_id:

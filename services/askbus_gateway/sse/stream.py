@@ -242,8 +242,12 @@ class Stream(asyncio.Protocol):
             self._cut_if_too_much()
 
     def write_whole(self, data: bytes) -> None:
-        """Sends what brings the client up to date, however large it is."""
+        """Sends what brings the client up to date, however large it is; to one that reads. Else it would hold one more with each change
+        of its rights: it is cut off, and comes back for it."""
         if self.ended or self.transport is None:
+            return
+        if self._paused:
+            self.cut()
             return
         data = chunk(data)
         self._most = self.transport.get_write_buffer_size() + len(data) + MOST_BUFFERED
