@@ -8,7 +8,7 @@ from typing import cast
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askbus.access.model import Principal, PrincipalKind, Role, Scope
@@ -163,6 +163,7 @@ MOVES: list[Callable[[Feed, int], None]] = [
 
 
 @pytest.mark.requirement("S4", "S6")
+@settings(deadline=None)
 @given(moves=st.lists(st.tuples(st.integers(0, 3), st.sampled_from(range(len(MOVES))), st.integers(0, STREAMS - 1)), max_size=40))
 def test_each_stream_is_told_each_change_once_whatever_moves_between_two_slices(moves: list[tuple[int, int, int]]) -> None:
     """Between any two slices streams come, fill up, read on, get other rights, end or go away: who stays is told all, in order, once."""

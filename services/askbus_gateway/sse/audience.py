@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from askbus.feed.model import Change
+from askbus_gateway.sse.group import Group
 from askbus_gateway.sse.rules import Viewer
-from askbus_gateway.sse.stream import Group, Stream
+from askbus_gateway.sse.stream import Stream
 
 
 class Audience:

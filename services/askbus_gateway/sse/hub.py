@@ -16,8 +16,9 @@ from askbus.feed.model import Change, Snapshot
 from askbus.feed.tail import Deliver
 from askbus_gateway.sse.audience import Audience
 from askbus_gateway.sse.catch_up import CatchUp, Reset, Rights
+from askbus_gateway.sse.group import Group, Members
 from askbus_gateway.sse.rules import RULES
-from askbus_gateway.sse.stream import Batch, Group, Members, Stream, chunk, frame, shown
+from askbus_gateway.sse.stream import Batch, Stream, chunk, frame, shown
 from askbus_gateway.sse.waits import Waits
 from askbus_gateway.sse.wheel import Wheel
 
