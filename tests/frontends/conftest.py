@@ -46,6 +46,6 @@ async def stage(
         company = await found_company(pool)
         await shop.run(SHOP)
         await provision(nats.url, ack_wait=1)
-        settings = {"model_base_url": model.base_url, "records_url": shop.url, "lease": 10.0}
+        settings = {"model_base_url": model.base_url, "records_url": shop.url, "lease": 10.0, "limit_chat": 0}
         async with compose(database, nats.url, SERVICES, **settings) as running:
             yield Stage(running, company, model, pool)
