@@ -49,6 +49,10 @@ SCRIPT: list[JsonValue] = [
         "when": "note",
         "steps": [{"tool_calls": [{"name": "propose_changes", "arguments": NOTE}]}, {"text": "I have proposed it."}],
     },
+    {
+        "when": "guess slowly",
+        "steps": [{"text": "It is 4,321.09."}, {"text": "Then it is 1,234.09.", "chunks": 4, "hold": "a guess", "hold_after": 2}],
+    },
     {"when": "guess", "steps": [{"text": "It is 4,321.09."}, {"text": "Then it is 1,234.09."}]},
     {"when": "broken", "steps": [{"error_status": 400, "error_message": "secret words of the provider"}]},
     {"when": "slowly", "steps": [{"text": "One two three four.", "chunks": 4, "hold": "{{said}}", "hold_after": 2}]},

@@ -1,11 +1,14 @@
 """The AI SDK's own chat, over its own transport, against the door: it refuses every chunk that it does not know."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from tests.frontends.stage import Player, Stage, a_name, player
+
+from askbus.testing.waiting import until
 
 pytestmark = pytest.mark.requirement("C36")
 
@@ -77,6 +80,29 @@ async def test_numbers_without_a_source_are_in_the_messages_metadata(client: Pla
     async with stage.client() as mia:
         kept = (await mia.get(stage.url("chat", chat.id))).json()["messages"]
     assert (kept[-1]["metadata"], [part["text"] for part in kept[-1]["parts"] if part["type"] == "text"]) == (told, [text(seen)])
+
+
+@pytest.mark.requirement("R8")
+async def test_a_front_end_that_comes_while_the_answer_is_written_once_more_is_not_shown_the_draft(
+    client: Player, stage: Stage
+) -> None:
+    """The draft is stored, what takes its place is not yet: the conversation so far has only what was asked."""
+    chat = await Chat(client, stage).open()
+    async with stage.asking_again():
+        before = int(await stage.pool.fetchval("SELECT count(*) FROM messages WHERE nudged"))
+        sending = asyncio.create_task(chat.send("guess slowly"))
+
+        async def one_more() -> bool:
+            return int(await stage.pool.fetchval("SELECT count(*) FROM messages WHERE nudged")) > before
+
+        await until(one_more)
+        async with stage.client() as mia:
+            kept = (await mia.get(stage.url("chat", chat.id))).json()["messages"]
+            release = stage.release("a guess")
+            await mia.post(str(release["url"]), json=release["body"])
+        seen = await sending
+    assert [message["role"] for message in kept] == ["user"]
+    assert text(seen) == "Then it is 1,234.09."
 
 
 async def test_what_tools_do_is_shown_without_arguments_and_results(client: Player, stage: Stage) -> None:
