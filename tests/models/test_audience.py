@@ -4,8 +4,8 @@ import asyncio
 from uuid import UUID, uuid4
 
 import pytest
+from tests.models.idle_hub import session
 
-from askbus.access.model import Principal, PrincipalKind, Role, Scope
 from askbus.feed.model import Change, Snapshot
 from askbus_gateway.sse.audience import Audience
 from askbus_gateway.sse.rules import RULES, Viewer
@@ -15,9 +15,7 @@ WORKSPACE, NORTH, SOUTH, MIA, MAX, OWNER = (uuid4() for _ in range(6))
 
 
 def stream(user: UUID, *projects: UUID, everywhere: bool = False) -> Stream:
-    by = Principal(
-        kind=PrincipalKind.SESSION, id=uuid4(), user_id=user, workspace_id=WORKSPACE, role=Role.MEMBER, scopes=frozenset(Scope)
-    )
+    by = session(WORKSPACE, user=user)
     made = Stream(by, None, Audience())
     made.act_for(by, Viewer(user, WORKSPACE, frozenset(projects), everywhere=everywhere, follows=frozenset(RULES)))
     made.transport = asyncio.Transport()

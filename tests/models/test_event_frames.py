@@ -6,8 +6,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from tests.models.idle_hub import session
 
-from askbus.access.model import Principal, PrincipalKind, Role, Scope
 from askbus.feed.model import Change, EventId, Snapshot
 from askbus.models.sse import EventStreamParser, ServerSentEvent
 from askbus_gateway.sse.audience import Audience
@@ -16,17 +16,6 @@ from askbus_gateway.sse.stream import HEARTBEAT, MOST_BUFFERED, Batch, Stream, f
 
 CASE = json.loads((Path(__file__).parents[1] / "cases" / "sse" / "S11.json").read_text("utf-8"))
 PROJECT, WORKSPACE = uuid4(), uuid4()
-
-
-def session() -> Principal:
-    return Principal(
-        kind=PrincipalKind.SESSION,
-        id=uuid4(),
-        user_id=uuid4(),
-        workspace_id=WORKSPACE,
-        role=Role.MEMBER,
-        scopes=frozenset(Scope),
-    )
 
 
 def change(seq: int, xid: int) -> Change:
@@ -62,7 +51,7 @@ class Client:
     """A stream that is up to date, and what came of it over the wire."""
 
     def __init__(self, *, reads: bool = True) -> None:
-        self.stream = Stream(session(), None, Audience())
+        self.stream = Stream(session(WORKSPACE), None, Audience())
         self.stream.act_for(self.stream.principal, Viewer(uuid4(), WORKSPACE, frozenset({PROJECT}), follows=frozenset(RULES)))
         self.wire = self.stream.transport = Wire(self.stream, reads=reads)
         self.parser = EventStreamParser()

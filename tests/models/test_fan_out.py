@@ -4,23 +4,17 @@ import asyncio
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.models.idle_hub import idle_hub, session, snapshot
 
-from askbus.access.model import Principal, PrincipalKind, Role, Scope
-from askbus.db.pool import Pool
-from askbus.feed.bridge import Source
-from askbus.feed.model import Change, Snapshot
+from askbus.feed.model import Change
 from askbus_gateway.sse import hub as hubs
-from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.rules import RULES, Viewer
 from askbus_gateway.sse.stream import LAST_CHUNK, MOST_BUFFERED, Stream
-from askbus_gateway.sse.waits import Waits
-from askbus_gateway.sse.wheel import Wheel
 
 WORKSPACE = uuid4()
 VIEWERS = [Viewer(uuid4(), WORKSPACE, everywhere=True, follows=frozenset(RULES)) for _ in range(2)]
@@ -62,29 +56,17 @@ class Wire(asyncio.Transport):
         self.log.append("end")
 
 
-def snapshot(xid: int) -> Snapshot:
-    """All up to this transaction."""
-    return Snapshot(xid + 1, xid + 1, frozenset())
-
-
 class Feed:
     """A hub without a database: a stream's state is whatever the feed has reached."""
 
     def __init__(self) -> None:
-        self.hub = Hub(lambda _deliver: cast("Source", None), cast("Pool", None), Waits(), Wheel(15, 1800))
+        self.hub = idle_hub()
         self.reached = 0
         self.streams: list[Stream] = []
         self.wires: list[Wire] = []
 
     def come(self, number: int) -> None:
-        principal = Principal(
-            kind=PrincipalKind.SESSION,
-            id=uuid4(),
-            user_id=uuid4(),
-            workspace_id=WORKSPACE,
-            role=Role.OWNER,
-            scopes=frozenset(Scope),
-        )
+        principal = session(WORKSPACE)
         stream = Stream(principal, None, self.hub)
         stream.viewer = VIEWERS[number % len(VIEWERS)]
         wire = Wire(stream)

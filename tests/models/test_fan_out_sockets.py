@@ -10,17 +10,12 @@ from uuid import UUID, uuid4
 
 import pytest
 import uvloop
+from tests.models.idle_hub import idle_hub, session, snapshot
 
-from askbus.access.model import Principal, PrincipalKind, Role, Scope
-from askbus.db.pool import Pool
-from askbus.feed.bridge import Source
-from askbus.feed.model import Change, Snapshot
+from askbus.feed.model import Change
 from askbus.models.sse import EventStreamParser
-from askbus_gateway.sse.hub import Hub
 from askbus_gateway.sse.rules import RULES, Viewer
 from askbus_gateway.sse.stream import Stream
-from askbus_gateway.sse.waits import Waits
-from askbus_gateway.sse.wheel import Wheel
 
 WORKSPACE = uuid4()
 VIEWERS = [Viewer(uuid4(), WORKSPACE, frozenset({uuid4()}), follows=frozenset(RULES)) for _ in range(2)]
@@ -29,28 +24,17 @@ CHANGES, PAUSE = 240, 15
 SIZE = 4000
 
 
-def snapshot(xid: int) -> Snapshot:
-    return Snapshot(xid + 1, xid + 1, frozenset())
-
-
 class Desk:
     """A hub, a listening socket, and the clients that came to it."""
 
     def __init__(self) -> None:
-        self.hub = Hub(lambda _deliver: cast("Source", None), cast("Pool", None), Waits(), Wheel(15, 1800))
+        self.hub = idle_hub()
         self.reached = 0
         self.next_viewer = 0
         self.arrived = asyncio.Event()
 
     def serve(self) -> asyncio.Protocol:
-        principal = Principal(
-            kind=PrincipalKind.SESSION,
-            id=uuid4(),
-            user_id=uuid4(),
-            workspace_id=WORKSPACE,
-            role=Role.MEMBER,
-            scopes=frozenset(Scope),
-        )
+        principal = session(WORKSPACE)
         stream = Served(principal, None, self.hub)
         stream.viewer, stream.desk = VIEWERS[self.next_viewer], self
         return stream
