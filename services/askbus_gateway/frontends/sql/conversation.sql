@@ -1,5 +1,6 @@
 -- The latest messages of a thread of the user's own, turn by turn, with the calls that each asked for and what became of them. An answer
--- that was given anew is left out, as its front end dropped it, and one that went back to the model and was, or is about to be, written once more; what was said to it stands before the one that counts.
+-- that was given anew is left out, as its front end dropped it, and one that went back to the model and was, or is about to be, written
+-- once more; what was said to it stands before the one that counts.
 SELECT *
   FROM (SELECT m.turn_id, m.step, m.role, m.text, coalesce(m.ungrounded, '[]') AS ungrounded, o.client_message_id, asked.queued_at, asked.id AS asked_id, o.queued_at AS answered_at, m.seq,
                coalesce((
@@ -16,7 +17,8 @@ SELECT *
          WHERE m.thread_id = :thread_id AND o.user_id = :user_id AND (:turn_id::uuid IS NULL OR m.turn_id = :turn_id)
            AND (m.role = 'user' OR NOT EXISTS (SELECT FROM turns r WHERE r.retry_of = asked.id AND r.queued_at > o.queued_at))
            AND NOT (m.nudged AND m.ungrounded IS NOT NULL
-                    AND (o.state IN ('queued', 'running', 'waiting') OR EXISTS (SELECT FROM messages l WHERE l.turn_id = m.turn_id AND l.step > m.step)))
+                    AND (o.state IN ('queued', 'running', 'waiting')
+                         OR EXISTS (SELECT FROM messages l WHERE l.turn_id = m.turn_id AND l.step > m.step)))
          ORDER BY asked.queued_at DESC, asked.id DESC, o.queued_at DESC, m.seq DESC
          LIMIT :most) latest
  ORDER BY queued_at, asked_id, answered_at, seq
