@@ -32,6 +32,12 @@ async def no_commit_ends(admin: "asyncpg.Connection[asyncpg.Record]") -> AsyncIt
         await admin.execute("SELECT pg_reload_conf()")
 
 
+async def queues(db: "asyncpg.Connection[asyncpg.Record]") -> bool:
+    """Whether more wait for NOTIFY's lock than the writers: the reader, to switch it off."""
+    waiting = "SELECT count(*) > $1 FROM pg_locks WHERE locktype = 'object' AND objid = 0 AND NOT granted"
+    return bool(await db.fetchval(waiting, QUEUE))
+
+
 @pytest.mark.requirement("S1")
 async def test_under_load_the_nudge_is_off_and_comes_back_when_it_is_calm(
     database: TestDatabase, pool: Pool, company: Company
@@ -59,17 +65,10 @@ async def test_under_load_the_nudge_is_off_and_comes_back_when_it_is_calm(
             asked.append(new_id())
             await open_question(pool, mia, company.north, question_id=asked[-1])
 
-    async def switching() -> bool:
-        return bool(
-            await listener.fetchval(
-                "SELECT count(*) > $1 FROM pg_locks WHERE locktype = 'object' AND objid = 0 AND NOT granted", QUEUE
-            )
-        )
-
     async with asyncio.TaskGroup() as writers, no_commit_ends(listener):
         for _ in range(QUEUE + 1):
             writers.create_task(ask())
-        await until(switching, within=20)
+        await until(lambda: queues(listener), within=20)
     await listener.execute("SELECT 1")
     before = len(heard)
     asked += [(await open_question(pool, mia, company.north)).id for _ in range(20)]
